@@ -94,11 +94,11 @@ def prepare(groups: "str") -> "None":
         done, _, stamp = STAMP.read_text(encoding="utf-8").partition(" ")
         if stamp == wanted and done in {groups, "dev"}:
             return
-    say("setting up .venv (the first time takes about a minute) ...")
     uv = working_uv()
     if not uv:
         refuse_old_python()
-        uv = install_uv()
+    say("setting up .venv (the first time takes about a minute) ...")
+    uv = uv or install_uv()
     problem = sync_with_uv(uv, groups) if uv else "uv could not be installed"
     if problem:
         refuse_old_python()
@@ -147,13 +147,12 @@ def sync_with_uv(uv: "str", groups: "str") -> "str | None":
 
 def sync_with_pip(groups: "str", earlier: "str") -> "None":
     """The way for machines where uv cannot be had or cannot reach the locked URLs: pip, held to the lock."""
-    if not PYTHON.exists():
-        problem = attempt([sys.executable, "-m", "venv", "--clear", str(VENV)])
-        if problem:
-            raise SetupError(
-                f"cannot make .venv: uv: {earlier}; python -m venv: {problem}. Check the network, or install "
-                "uv, or the venv module (Debian and Ubuntu: apt install python3-venv python3-pip)"
-            )
+    problem = make_venv_with_pip()
+    if problem:
+        raise SetupError(
+            f"cannot make .venv: uv: {earlier}; python -m venv: {problem}. Check the network, or install "
+            "uv, or the venv module (Debian and Ubuntu: apt install python3-venv python3-pip)"
+        )
     with tempfile.TemporaryDirectory() as folder:
         constraints = Path(folder) / "constraints.txt"
         constraints.write_text("\n".join(locked_versions()), encoding="utf-8")
@@ -169,6 +168,14 @@ def sync_with_pip(groups: "str", earlier: "str") -> "None":
             f"cannot install the packages: uv: {earlier}; pip: {problem}. Check the network connection, "
             "the proxy (HTTPS_PROXY) or the package index (PIP_INDEX_URL, UV_INDEX_URL), then run it again"
         )
+
+
+def make_venv_with_pip() -> "str | None":
+    if not PYTHON.exists():
+        return attempt([sys.executable, "-m", "venv", "--clear", str(VENV)])
+    if attempt([str(PYTHON), "-m", "pip", "--version"]) is None:
+        return None
+    return attempt([str(PYTHON), "-m", "ensurepip"])  # uv made it, and uv puts no pip into it
 
 
 def locked_versions() -> "list[str]":
@@ -197,8 +204,11 @@ def attempt(command: "list[str]") -> "str | None":
     if done.returncode == 0:
         return None
     lines = [line.strip() for line in done.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line.lower() or "No module named" in line]
-    return (errors or lines or [f"exit code {done.returncode}"])[-1][:300]
+    lines = [
+        line for line in lines if "subprocess-exited-with-error" not in line and not line.startswith("note:")
+    ]
+    errors = [line for line in lines if line.lower().startswith("error") or "No module named" in line]
+    return (errors or lines or [f"exit code {done.returncode}"])[-1].rstrip(".")[:300]
 
 
 def child_env() -> "dict[str, str]":
