@@ -1,0 +1,1 @@
+"""planrail's tests; `python3 .ci/dev.py test` runs them."""
