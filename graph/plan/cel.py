@@ -1,0 +1,140 @@
+"""Evaluating expressions that are more than a plain path, within a bound on their cost."""
+
+import base64
+import math
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import lru_cache
+from importlib import import_module
+from typing import Protocol, cast
+
+from graph.plan.cost import measure, too_costly
+from graph.plan.errors import ReferenceFailure
+from graph.plan.expressions import Expression, read_expression
+from graph.plan.json_values import JSON, json_type
+
+_MESSAGE_LENGTH = 300
+
+
+class _Program(Protocol):
+    def execute(self, context: Mapping[str, JSON]) -> object: ...
+
+
+class _Cel(Protocol):
+    def compile(self, expression: str) -> _Program: ...
+
+
+@lru_cache(maxsize=1)
+def _library() -> _Cel:
+    # Importing cel costs 0.6 s for its own command line; plans of plain paths never need it.
+    return cast("_Cel", import_module("cel"))
+
+
+@lru_cache(maxsize=2048)
+def _compiled(text: str) -> _Program:
+    return _library().compile(text)
+
+
+def syntax_fault(text: str) -> str | None:
+    """Say why CEL cannot read an expression, or None when it can."""
+    try:
+        _compiled(text)
+    except Exception as error:  # noqa: BLE001 - the parser's error classes are not documented
+        return _first_line(error)
+    return None
+
+
+def evaluate(expression: Expression, variables: Mapping[str, JSON]) -> JSON:
+    """Evaluate one expression with CEL.
+
+    Args:
+        expression: One without a fault.
+        variables: The values of its top-level names.
+
+    Returns:
+        JSON data; bytes as {"$bytes": base64}, times in ISO form, durations as seconds text ("90s").
+
+    Raises:
+        ReferenceFailure: It cannot be read or evaluated, costs too much on these values, or its result is
+            not JSON.
+    """
+    fault = too_costly(expression, {name: measure(value) for name, value in variables.items()})
+    if fault is not None:
+        raise ReferenceFailure(expression.text, fault)
+    try:
+        result = _compiled(expression.text).execute(dict(variables))
+    except Exception as error:  # noqa: BLE001 - CEL raises plain KeyError, TypeError, ValueError and more
+        raise ReferenceFailure(expression.text, _explain(error)) from None
+    return _from_cel(result, expression.text)
+
+
+def evaluate_condition(text: str, variables: Mapping[str, JSON]) -> bool:
+    """Evaluate a rule over named values, such as a tool's arguments.
+
+    Raises:
+        ReferenceFailure: As for `evaluate`, or the result is not true or false.
+    """
+    expression = read_expression(text)
+    if expression.fault is not None:
+        raise ReferenceFailure(text, expression.fault)
+    result = evaluate(expression, {name: variables[name] for name in expression.roots if name in variables})
+    if not isinstance(result, bool):
+        raise ReferenceFailure(text, f"a condition must be true or false, this is a {json_type(result)}")
+    return result
+
+
+def _explain(error: Exception) -> str:
+    match error:
+        case KeyError():
+            return f"no key {error.args[0] if error.args else ''}"
+        case ZeroDivisionError():
+            return "division by zero"
+        case TypeError():
+            return f"types do not fit: {_first_line(error)}"
+        case _:
+            return _first_line(error)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).splitlines() or [type(error).__name__]
+    return lines[0][:_MESSAGE_LENGTH]
+
+
+def _from_cel(value: object, text: str) -> JSON:
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return _finite(value, text)
+        case list() | tuple():
+            return [_from_cel(item, text) for item in value]
+        case dict():
+            return {_key(key, text): _from_cel(item, text) for key, item in value.items()}
+        case _:
+            return _rare(value, text)
+
+
+def _finite(value: float, text: str) -> float:
+    if math.isfinite(value):
+        return value
+    raise ReferenceFailure(
+        text, f"the result is {value}, which is not a JSON number; check for division by zero"
+    )
+
+
+def _key(key: object, text: str) -> str:
+    if isinstance(key, str):
+        return key
+    raise ReferenceFailure(text, f"the result has the key {key!r}; keys must be text, use string(...)")
+
+
+def _rare(value: object, text: str) -> JSON:
+    match value:
+        case bytes():
+            return {"$bytes": base64.b64encode(value).decode("ascii")}
+        case datetime():
+            return value.isoformat()
+        case timedelta():
+            return f"{value.total_seconds():g}s"
+        case _:
+            raise ReferenceFailure(text, f"the result is a {type(value).__name__}, which is not JSON")

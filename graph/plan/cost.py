@@ -1,0 +1,108 @@
+"""Bounding what an expression may cost before it is evaluated.
+
+CEL runs to its end whatever it costs, and blocks the whole process meanwhile. Its map and filter copy the
+list built so far for every item (measured: 80 ns per value copied; mapping 1,000 items to a list of 1,000
+took 41 s), so their cost grows with the square of the list.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from graph.plan.expressions import Expression
+from graph.plan.json_values import JSON
+
+MAX_COMPREHENSIONS = 3
+MAX_CHARS = 2000
+_MAX_COPIES = 25_000_000
+_MAX_TOUCHED = 100_000_000
+_MAX_REGEX_ITEMS = 100
+_MAX_DEPTH = 100
+_BUILDERS = frozenset({"map", "filter"})
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Size of one value: values and characters in all, longest list, and squares of lists by item size."""
+
+    nodes: int
+    chars: int = 0
+    longest: int = 0
+    copies: int = 0
+    fault: str | None = None
+
+
+def measure(value: JSON, depth: int = 0) -> Measure:
+    """Measure a value; `fault` is set for what CEL cannot hold (too deep, integers beyond 64 bits)."""
+    if isinstance(value, str):
+        return Measure(1, len(value))
+    if isinstance(value, (dict, list)):
+        if depth >= _MAX_DEPTH:
+            return Measure(1, fault=f"the value is nested deeper than {_MAX_DEPTH} levels; use a plain path")
+        return _sum(value, depth)
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return Measure(1, fault=f"an integer of {value.bit_length()} bits does not fit; use a plain path")
+    return Measure(1)
+
+
+def _sum(value: dict[str, JSON] | list[JSON], depth: int) -> Measure:
+    parts = [measure(item, depth + 1) for item in (value.values() if isinstance(value, dict) else value)]
+    keys = sum(map(len, value)) if isinstance(value, dict) else 0
+    largest = max((part.nodes for part in parts), default=0)
+    return Measure(
+        nodes=1 + sum(part.nodes for part in parts),
+        chars=keys + sum(part.chars for part in parts),
+        longest=max(len(parts), max((part.longest for part in parts), default=0)),
+        copies=max(len(parts) ** 2 * largest, max((part.copies for part in parts), default=0)),
+        fault=next((part.fault for part in parts if part.fault is not None), None),
+    )
+
+
+def static_cost_fault(expression: Expression, max_chars: int) -> str | None:
+    """Say why an expression is too costly whatever the data, or None."""
+    if len(expression.text) > max_chars:
+        return f"the expression has {len(expression.text)} characters, at most {max_chars} are allowed"
+    if any(comprehension.nested for comprehension in expression.comprehensions):
+        return "one comprehension (all, exists, map, filter) inside another; split it into two steps"
+    if len(expression.comprehensions) > MAX_COMPREHENSIONS:
+        return f"more than {MAX_COMPREHENSIONS} comprehensions; split it into several steps"
+    return None
+
+
+def too_costly(expression: Expression, sizes: Mapping[str, Measure]) -> str | None:
+    """Say why an expression may not be evaluated on values of these sizes, or None."""
+    faults = (size.fault for size in sizes.values() if size.fault is not None)
+    fault = next(faults, None) or static_cost_fault(expression, MAX_CHARS)
+    if fault is not None or not expression.comprehensions:
+        return fault
+    longest = max((size.longest for size in sizes.values()), default=0)
+    if expression.uses_regex and longest > _MAX_REGEX_ITEMS:
+        return f"matches() over a list of {longest} items, at most {_MAX_REGEX_ITEMS} are allowed; use a tool"
+    if _copies(expression, sizes) > _MAX_COPIES or _touched(expression, sizes) > _MAX_TOUCHED:
+        return f"too costly on lists of up to {longest} items; shorten the list or let a tool do it"
+    return None
+
+
+def _copies(expression: Expression, sizes: Mapping[str, Measure]) -> int:
+    """Return how many values map and filter copy at most."""
+    joined = (expression.joins + 1) ** 2
+    longest = max((size.longest for size in sizes.values()), default=0)
+    total, growth = 0, 1
+    for comprehension in expression.comprehensions:
+        if comprehension.macro in _BUILDERS:
+            growth *= max(1, comprehension.names)
+            outer = sum(sizes[name].nodes for name in comprehension.outer if name in sizes)
+            base = max((size.copies for size in sizes.values()), default=0)
+            total += joined * growth * (base + longest**2 * outer)
+    return total
+
+
+def _touched(expression: Expression, sizes: Mapping[str, Measure]) -> int:
+    """Return how many values and characters are read or joined at most."""
+    all_data = sum(size.nodes + size.chars for size in sizes.values())
+    longest = max((size.longest for size in sizes.values()), default=0) * (expression.joins + 1)
+    growth, total = 1, 0
+    for comprehension in expression.comprehensions:
+        growth *= max(1, comprehension.names)
+        outer = sum(sizes[name].nodes for name in comprehension.outer if name in sizes)
+        total += all_data * growth + longest * outer
+    return total

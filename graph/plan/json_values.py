@@ -1,0 +1,93 @@
+"""The one type of data that plans, tool results and journal entries are made of."""
+
+import json
+import math
+from typing import TypeAlias
+
+from pydantic import JsonValue
+
+JSON: TypeAlias = JsonValue
+"""None, bool, int, float, str, list of these, or dict of str to these."""
+
+MAX_DEPTH = 64
+"""Levels of lists and objects that a plan may nest; enough for any tool, far from any recursion limit."""
+
+
+def json_type(value: object) -> str:
+    """Return the JSON name of a value's type, for messages."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true/false"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, dict):
+        return "object"
+    return "list" if isinstance(value, (list, tuple)) else type(value).__name__
+
+
+def compact_json(value: JSON) -> str:
+    """Return one-line JSON text with no spaces, as it is put inside longer text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def json_fault(value: object, where: str = "") -> str | None:
+    """Say why a value is not storable JSON, or return None when it is.
+
+    Args:
+        value: Anything at all, also cyclic or very deep structures.
+        where: Path of the value, put in front of the message.
+
+    Returns:
+        One sentence that names the place, or None.
+    """
+    todo: list[tuple[object, str, int]] = [(value, where, 0)]
+    while todo:
+        current, path, depth = todo.pop()
+        if depth > MAX_DEPTH:
+            return f"{_at(path)}nested deeper than {MAX_DEPTH} levels; flatten it"
+        fault = _scalar_fault(current)
+        if fault is not None:
+            return f"{_at(path)}{fault}"
+        todo.extend((child, child_path, depth + 1) for child, child_path in _children(current, path))
+    return None
+
+
+def _at(path: str) -> str:
+    shown = path if len(path) <= 200 else path[:200] + "…"  # noqa: PLR2004
+    return f"{shown}: " if shown else ""
+
+
+def _children(value: object, path: str) -> list[tuple[object, str]]:
+    if isinstance(value, dict):
+        keys = [(key, f"{path} (key)") for key in value]
+        return [*((v, f"{path}.{_printable(k)}" if path else _printable(k)) for k, v in value.items()), *keys]
+    if isinstance(value, (list, tuple)):
+        return [(item, f"{path}[{index}]") for index, item in enumerate(value)]
+    return []
+
+
+def _printable(key: object) -> str:
+    return key.encode("utf-8", "backslashreplace").decode() if isinstance(key, str) else repr(key)[:40]
+
+
+def _scalar_fault(value: object) -> str | None:
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{value} is not a JSON number; use a finite number or null"
+    if isinstance(value, str):
+        return _text_fault(value)
+    if value is None or isinstance(value, (bool, int, float, dict, list, tuple)):
+        return None
+    return f"a {type(value).__name__} is not JSON; use text, numbers, lists and objects"
+
+
+def _text_fault(text: str) -> str | None:
+    if "\x00" in text:
+        return "text holds a NUL character; remove it"
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "text holds half of a surrogate pair and is not valid Unicode; remove it"
+    return None
