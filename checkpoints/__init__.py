@@ -1,1 +1,36 @@
-"""planrail."""
+"""Where runs are kept: the SQLite checkpointer and store, run locks, and the journal of steps."""
+
+from checkpoints.entries import OutputRef, RunEntry, StepEntry, StepError
+from checkpoints.errors import (
+    RunBusyError,
+    RunIdError,
+    StoreBusyError,
+    StoreError,
+    StoreFormatError,
+    StoreUnavailableError,
+)
+from checkpoints.journal import Journal, RunLog, find_run, list_runs
+from checkpoints.keys import check_run_id
+from checkpoints.open import OpenedStore, open_store
+from checkpoints.run_lock import RunLock
+
+__all__ = [
+    "Journal",
+    "OpenedStore",
+    "OutputRef",
+    "RunBusyError",
+    "RunEntry",
+    "RunIdError",
+    "RunLock",
+    "RunLog",
+    "StepEntry",
+    "StepError",
+    "StoreBusyError",
+    "StoreError",
+    "StoreFormatError",
+    "StoreUnavailableError",
+    "check_run_id",
+    "find_run",
+    "list_runs",
+    "open_store",
+]

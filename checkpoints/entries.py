@@ -1,0 +1,115 @@
+"""The records of the journal: what is known about a run and about each of its steps."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from checkpoints.keys import step_key
+from graph.plan.json_values import JSON
+from graph.plan.statuses import RunStatus, StepStatus
+
+ENTRY_FORMAT = 1
+"""Version of the records below; a record that gains or changes a field gets the next one."""
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class OutputRef(_Record):
+    """Where an output, or an input, that is too large for its entry is kept.
+
+    `bytes` is the size of its JSON text in UTF-8, `preview` the beginning of that text.
+    """
+
+    digest: str
+    bytes: int
+    preview: str
+
+
+class StepError(_Record):
+    """Why a step did not succeed."""
+
+    kind: Literal["hard", "soft", "unknown", "redo"]
+    code: str
+    message: str
+
+
+class StepEntry(_Record):
+    """What is known about one step, or about one item of a map step.
+
+    Times are UTC. `input` and `output` are None when `input_ref` and `output_ref` say where they are.
+    """
+
+    format: int = ENTRY_FORMAT
+    run_id: str
+    plan_id: str
+    revision: int
+    step_id: str
+    item: int | None = None
+    action: str
+    tool: str | None = None
+    effect: Literal["read", "write"] | None = None
+    status: StepStatus
+    attempts: int = 0
+    input: JSON = None
+    input_ref: OutputRef | None = None
+    output: JSON = None
+    output_ref: OutputRef | None = None
+    error: StepError | None = None
+    idempotency_key: str | None = None
+    started_at: AwareDatetime | None = None
+    ended_at: AwareDatetime | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    model_calls: int = 0
+    note: str = ""
+    approval: JSON = None
+
+    @property
+    def key(self) -> str:
+        """The entry's key within its run."""
+        return step_key(self.step_id, self.item)
+
+
+class RunEntry(_Record):
+    """What is known about one run. Times are UTC."""
+
+    format: int = ENTRY_FORMAT
+    run_id: str
+    goal: str
+    plan_id: str | None = None
+    revision: int | None = None
+    status: RunStatus
+    success: bool | None = None
+    answer: str | None = None
+    reason: str | None = None
+    replans: int = 0
+    pending: list[JSON] = Field(default_factory=list)
+    usage: dict[str, JSON] = Field(default_factory=dict)
+    created_at: AwareDatetime
+    updated_at: AwareDatetime
+
+
+def to_stored(entry: StepEntry | RunEntry) -> dict[str, Any]:
+    """Return an entry as plain data, without the fields that have their default."""
+    return {name: _plain(value) for name, value in _told(entry)} | {"format": entry.format}
+
+
+def _told(record: BaseModel) -> list[tuple[str, Any]]:
+    fields = type(record).model_fields
+    return [
+        (name, value)
+        for name, value in record
+        if value is not None
+        and (fields[name].is_required() or value != fields[name].get_default(call_default_factory=True))
+    ]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, _Record):
+        return {name: _plain(inner) for name, inner in _told(value)}
+    if isinstance(value, StepStatus | RunStatus):
+        return value.value
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -1,0 +1,291 @@
+"""The journal of one run: every step written down before and after it happens, many steps to a commit."""
+
+import asyncio
+import json
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from langgraph.store.base import BaseStore, GetOp, Item, PutOp, SearchItem, SearchOp
+
+from checkpoints import keys
+from checkpoints.entries import ENTRY_FORMAT, OutputRef, RunEntry, StepEntry, to_stored
+from checkpoints.errors import StoreFormatError
+from checkpoints.packing import pack, record, set_aside, unpack
+from graph.plan.json_values import JSON
+
+_log = logging.getLogger(__name__)
+
+_FIRST_PAGE = 1_000
+_PAGE_GROWTH = 8
+_BATCH = 5_000
+"""Entries in one statement, below SQLite's limit of 32,766 parameters."""
+
+_Address = tuple[tuple[str, ...], str]
+
+
+@dataclass(frozen=True, slots=True)
+class RunLog:
+    """All that is written down about a run; large inputs and outputs are left where they are.
+
+    `steps` is keyed by step id, or `ID#ITEM` for an item of a map step; `plans` by revision.
+    """
+
+    run: RunEntry | None
+    steps: dict[str, StepEntry]
+    plans: dict[int, JSON]
+
+
+class Journal:
+    """Writes and reads the entries of one run, on any LangGraph store. Belongs to one event loop at a time.
+
+    Whatever many tasks hand in while a write is under way goes out together in the next one. When a write
+    fails, every task that waits for it gets the error and the entries stay for the next try.
+    """
+
+    def __init__(
+        self, store: BaseStore, run_id: str, *, inline_bytes: int = 32_768, flush_after: float = 0.05
+    ) -> None:
+        """Name the run; nothing is read or written yet.
+
+        Args:
+            store: Where entries are kept.
+            run_id: The run.
+            inline_bytes: Inputs and outputs whose JSON text is larger are stored once, by reference.
+            flush_after: Seconds after which noted entries are written without a commit.
+
+        Raises:
+            RunIdError: When the id cannot name a run.
+        """
+        self.run_id = keys.check_run_id(run_id)
+        self._store = store
+        self._inline_bytes = inline_bytes
+        self._flush_after = flush_after
+        self._steps = keys.steps_of(run_id)
+        self._plans = keys.plans_of(run_id)
+        self._values = keys.values_of(run_id)
+        self._stored_values: set[str] = set()
+        self._buffer: dict[_Address, dict[str, Any]] = {}
+        self._group: asyncio.Future[None] | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def load(self) -> RunLog:
+        """Read the run as it is now, however many entries it has.
+
+        Raises:
+            StoreFormatError: When a newer version wrote an entry, or one is damaged.
+        """
+        await self.flush()
+        run, steps, plans = await _read(self._store, self.run_id, self._steps, self._plans)
+        log = RunLog(
+            None if run is None else record(RunEntry, run.value, f"run {self.run_id!r}"),
+            {item.key: record(StepEntry, item.value, f"step {item.key!r}") for item in steps},
+            {int(item.key): unpack(item.value, f"plan revision {item.key}")["plan"] for item in plans},
+        )
+        refs = [ref for entry in log.steps.values() for ref in (entry.input_ref, entry.output_ref)]
+        self._stored_values.update(ref.digest for ref in refs if ref is not None)
+        return log
+
+    def note(self, *entries: StepEntry) -> tuple[StepEntry, ...]:
+        """Hand in entries that need not be durable at once; they go out with the next commit or soon.
+
+        A later entry of the same step takes the place of one that is still waiting.
+
+        Returns:
+            The entries as they are stored: large inputs and outputs by reference.
+        """
+        kept = tuple(self._put(entry) for entry in entries)
+        if self._timer is None and self._buffer:
+            self._timer = asyncio.get_running_loop().call_later(self._flush_after, self._time_is_up)
+        return kept
+
+    async def commit(self, *entries: StepEntry) -> tuple[StepEntry, ...]:
+        """Write entries, and all noted ones, and return when they are durable.
+
+        Returns:
+            The entries as they are stored: large inputs and outputs by reference.
+
+        Raises:
+            StoreError: When they could not be written; they stay for the next try.
+        """
+        kept = tuple(self._put(entry) for entry in entries)
+        await self._durable()
+        return kept
+
+    async def put_run(self, entry: RunEntry) -> None:
+        """Write the run's entry, together with all noted ones, and return when it is durable."""
+        self._check_owner(entry.run_id)
+        self._buffer[keys.RUNS, self.run_id] = pack(to_stored(entry))
+        await self._durable()
+
+    async def put_plan(self, revision: int, plan_json: JSON) -> None:
+        """Write a revision of the plan, together with all noted entries, and return when it is durable."""
+        self._buffer[self._plans, str(revision)] = pack({"format": ENTRY_FORMAT, "plan": plan_json})
+        await self._durable()
+
+    async def output(self, entry: StepEntry) -> JSON:
+        """Return the step's output, inline or from where it was set aside.
+
+        Raises:
+            StoreFormatError: When it is no longer there.
+        """
+        return entry.output if entry.output_ref is None else await self._value(entry.output_ref)
+
+    async def input(self, entry: StepEntry) -> JSON:
+        """Return the step's input, inline or from where it was set aside.
+
+        Raises:
+            StoreFormatError: When it is no longer there.
+        """
+        return entry.input if entry.input_ref is None else await self._value(entry.input_ref)
+
+    async def flush(self) -> None:
+        """Return when all that was handed in so far is durable.
+
+        Raises:
+            StoreError: When it could not be written; it stays for the next try.
+        """
+        if self._buffer or self._busy():
+            await self._durable()
+
+    async def aclose(self) -> None:
+        """Write what is left. Call it before the event loop ends; the journal can be used again later."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        await self.flush()
+
+    def _check_owner(self, run_id: str) -> None:
+        if run_id != self.run_id:
+            raise ValueError(f"an entry of run {run_id!r} was handed to the journal of run {self.run_id!r}")
+
+    def _put(self, entry: StepEntry) -> StepEntry:
+        self._check_owner(entry.run_id)
+        kept = entry
+        for name in ("input", "output"):
+            aside = set_aside(getattr(entry, name), self._inline_bytes)
+            if aside is not None:
+                ref, text = aside
+                kept = kept.model_copy(update={name: None, f"{name}_ref": ref})
+                if ref.digest not in self._stored_values:
+                    self._buffer[self._values, ref.digest] = {"format": ENTRY_FORMAT, "value": text}
+        self._buffer[self._steps, kept.key] = pack(to_stored(kept))
+        return kept
+
+    async def _value(self, ref: OutputRef) -> JSON:
+        if ref.digest not in self._stored_values:
+            await self.flush()
+        item = await self._store.aget(self._values, ref.digest)
+        where = f"value {ref.digest} of run {self.run_id!r}"
+        if item is None:
+            raise StoreFormatError(f"{where} is missing; restore the database from a copy")
+        value: JSON = json.loads(unpack(item.value, where)["value"])
+        return value
+
+    def _busy(self) -> bool:
+        return self._writing is not None and not self._writing.done()
+
+    def _time_is_up(self) -> None:
+        self._timer = None
+        self._start_writing()
+
+    def _start_writing(self) -> None:
+        if not self._busy():
+            self._writing = asyncio.get_running_loop().create_task(self._write_all())
+
+    async def _durable(self) -> None:
+        if self._group is None:
+            self._group = asyncio.get_running_loop().create_future()
+        group = self._group
+        self._start_writing()
+        await asyncio.shield(group)  # a cancelled waiter leaves; the others' write goes on
+
+    async def _write_all(self) -> None:
+        while self._buffer or self._group is not None:
+            group, self._group = self._group, None
+            batch, self._buffer = self._buffer, {}
+            try:
+                await self._write(batch)
+            except BaseException as error:
+                self._buffer = batch | self._buffer
+                _fail(group, error)
+                if not isinstance(error, Exception):
+                    raise
+                if group is None:
+                    _log.warning("entries of run %r could not be written yet: %s", self.run_id, error)
+                if self._group is None:
+                    return
+            else:
+                if group is not None and not group.done():
+                    group.set_result(None)
+
+    async def _write(self, batch: dict[_Address, dict[str, Any]]) -> None:
+        ops = [PutOp(namespace, key, value, False) for (namespace, key), value in batch.items()]
+        for start in range(0, len(ops), _BATCH):
+            await self._store.abatch(ops[start : start + _BATCH])
+        self._stored_values.update(key for namespace, key in batch if namespace == self._values)
+
+
+def _fail(group: asyncio.Future[None] | None, error: BaseException) -> None:
+    if group is None or group.done():
+        return
+    if isinstance(error, Exception):
+        group.set_exception(error)
+        group.exception()  # seen here, so that waiters who were cancelled leave no warning
+    else:
+        group.cancel()
+
+
+async def _read(
+    store: BaseStore, run_id: str, steps: tuple[str, ...], plans: tuple[str, ...]
+) -> tuple[Item | None, list[SearchItem], list[SearchItem]]:
+    """Read a run in one consistent batch, with a larger limit as long as there may be more."""
+    limit = _FIRST_PAGE
+    while True:
+        found: list[Any] = await store.abatch(
+            [GetOp(keys.RUNS, run_id), SearchOp(steps, limit=limit), SearchOp(plans, limit=limit)]
+        )
+        if len(found[1]) < limit and len(found[2]) < limit:
+            return found[0], _exactly(found[1], steps), _exactly(found[2], plans)
+        limit *= _PAGE_GROWTH
+
+
+def _exactly(items: list[Any], namespace: tuple[str, ...]) -> list[SearchItem]:
+    # Some stores match namespaces as text patterns and find neighbours too.
+    return [item for item in items if tuple(item.namespace) == namespace]
+
+
+async def find_run(store: BaseStore, run_id: str) -> RunEntry | None:
+    """Return the entry of a run, or None when there is no such run.
+
+    Args:
+        store: Where entries are kept.
+        run_id: The run.
+
+    Raises:
+        RunIdError: When the id cannot name a run.
+        StoreFormatError: When a newer version wrote the entry, or it is damaged.
+    """
+    item = await store.aget(keys.RUNS, keys.check_run_id(run_id))
+    return None if item is None else record(RunEntry, item.value, f"run {run_id!r}")
+
+
+async def list_runs(store: BaseStore, *, limit: int = 50) -> list[RunEntry]:
+    """Return the newest runs first, without reading any step.
+
+    Args:
+        store: Where entries are kept.
+        limit: How many at most, at least 1.
+
+    Raises:
+        ValueError: When the limit is not a count.
+        StoreFormatError: When a newer version wrote an entry, or one is damaged.
+    """
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise ValueError(f"limit is {limit!r}; give a whole number of at least 1")
+    page = _FIRST_PAGE
+    while len(items := await store.asearch(keys.RUNS, limit=page)) == page:
+        page *= _PAGE_GROWTH
+    runs = [record(RunEntry, item.value, f"run {item.key!r}") for item in _exactly(items, keys.RUNS)]
+    return sorted(runs, key=lambda run: (run.created_at, run.run_id), reverse=True)[:limit]
