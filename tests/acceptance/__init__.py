@@ -1,0 +1,1 @@
+"""Acceptance tests: the product as its users meet it, from the command line and from Python."""
