@@ -1,0 +1,115 @@
+"""Preparing tools and functions for planned calls, and refusing what could not work."""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from jsonschema.protocols import Validator
+from jsonschema.validators import Draft202012Validator, validator_for
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import BaseModel
+
+from graph.plan import read_expression
+from tools.errors import ToolSetupError
+from tools.guard import guarded
+from tools.injected import arguments_model, call_id_argument, injected_arguments, key_argument
+from tools.policy import UNKNOWN_TOOL_POLICY, ToolPolicy, declared_policy
+from tools.registered import ALL_ARGS, RegisteredTool
+
+AnyTool: TypeAlias = BaseTool | Callable[..., Any]
+
+
+def register(item: AnyTool, policies: Mapping[str, ToolPolicy]) -> RegisteredTool:
+    """Prepare one tool.
+
+    Args:
+        item: A LangChain tool or a function.
+        policies: Policies by tool name that take precedence over a declared one.
+
+    Raises:
+        ToolSetupError: The tool cannot be used; the message says why.
+    """
+    tool = item if isinstance(item, BaseTool) else _from_function(item)
+    policy = policies.get(tool.name) or declared_policy(item) or declared_policy(tool) or UNKNOWN_TOOL_POLICY
+    injected = injected_arguments(tool)
+    schema = _args_schema(tool, injected)
+    known = frozenset(schema.get("properties", {})) | (_field_names(tool) - injected)
+    _check_policy(tool.name, policy, known, bool(schema.get("additionalProperties")))
+    return RegisteredTool(
+        name=tool.name,
+        description=tool.description,
+        policy=policy,
+        args_schema=schema,
+        injected=injected,
+        key_argument=key_argument(tool),
+        call_id_argument=call_id_argument(tool),
+        tool=guarded(tool),
+        _validator=_validator(tool, schema),
+        _known=known,
+    )
+
+
+def _from_function(function: Callable[..., Any]) -> BaseTool:
+    if not callable(function):
+        raise ToolSetupError(f"a {type(function).__name__} is no tool; give LangChain tools or functions")
+    name = str(getattr(function, "__name__", type(function).__name__))
+    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__ is no coroutine function
+    )
+    build = functools.partial(
+        StructuredTool.from_function, name=name, description=inspect.getdoc(function) or name
+    )
+    try:
+        return build(coroutine=function) if is_async else build(function)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ToolSetupError(f"no tool can be made of {name!r}; annotate its arguments ({reason})") from error
+
+
+def _args_schema(tool: BaseTool, injected: frozenset[str]) -> dict[str, Any]:
+    try:
+        shown = tool.tool_call_schema
+        schema = dict(shown) if isinstance(shown, dict) else _model_schema(shown)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ToolSetupError(f"the arguments of {tool.name!r} have no JSON Schema ({reason})") from error
+    properties = {name: part for name, part in schema.get("properties", {}).items() if name not in injected}
+    required = [name for name in schema.get("required", []) if name not in injected]
+    return schema | {"properties": properties, "required": required}
+
+
+def _model_schema(model: Any) -> dict[str, Any]:
+    if not issubclass(model, BaseModel):
+        raise TypeError("its args_schema is a pydantic v1 model; use a pydantic v2 model")
+    return dict(model.model_json_schema())
+
+
+def _field_names(tool: BaseTool) -> frozenset[str]:
+    model = arguments_model(tool)
+    return frozenset() if model is None else frozenset(model.model_fields)
+
+
+def _validator(tool: BaseTool, schema: dict[str, Any]) -> type[BaseModel] | Validator:
+    model = arguments_model(tool)
+    if model is not None:
+        return model
+    kind = validator_for(schema, default=Draft202012Validator)
+    return kind(schema)
+
+
+def _check_policy(name: str, policy: ToolPolicy, known: frozenset[str], open_ended: bool) -> None:
+    """Refuse a policy that speaks of arguments the tool does not have: a misspelt rule guards nothing."""
+    for rule in (*policy.approve_when, *policy.deny_when):
+        fault = read_expression(rule).fault
+        if fault is not None:
+            raise ToolSetupError(f"the policy of {name!r} has a rule that cannot be read: {rule}: {fault}")
+        strangers = sorted(read_expression(rule).roots - known - {ALL_ARGS})
+        if strangers and not open_ended:
+            raise ToolSetupError(
+                f"the policy of {name!r} has a rule over {strangers[0]!r}, which is no argument: {rule}"
+            )
+    if policy.session_arg is not None and policy.session_arg not in known and not open_ended:
+        raise ToolSetupError(
+            f"the policy of {name!r} names a session_arg {policy.session_arg!r} it does not have"
+        )
