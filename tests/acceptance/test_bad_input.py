@@ -236,6 +236,16 @@ def test_a_run_id_is_used_once(inline: Inline, toolbox: Toolbox) -> None:
     assert inline.on("show", "r1", "--json").document["steps"] == first.document["steps"]
 
 
+def test_the_id_of_a_waiting_run_is_taken_too(inline: Inline, toolbox: Toolbox) -> None:
+    assert inline.run(BASE_PLAN).code == 3
+
+    inline.run(BASE_PLAN).refused(2, naming="r1")
+
+    assert len(toolbox.calls()) == 1
+    assert inline.on("approve", "r1", "s2").code == 0
+    assert len(toolbox.calls("write_file")) == 1
+
+
 @pytest.mark.parametrize("command", ["resume", "show", "steps", "approve", "reject"])
 def test_a_run_nobody_started_is_not_found(inline: Inline, command: str) -> None:
     inline.run(GOOD)
@@ -341,6 +351,16 @@ def _without_root_rights() -> Sequence[str]:
     if setpriv is None:
         pytest.skip("root may write everywhere, and setpriv is not here to take that away")
     return (setpriv, "--bounding-set=-dac_override,-dac_read_search")
+
+
+def test_a_plan_file_without_the_right_to_read_it_is_refused(cli: CommandLine, toolbox: Toolbox) -> None:
+    under = _without_root_rights()
+    arguments = cli.run_arguments(GOOD)
+    (cli.folder / "plan.json").chmod(0)
+
+    cli(*arguments, under=under).refused(2, naming="plan.json")
+
+    assert toolbox.calls() == []
 
 
 def test_a_read_only_database_is_refused(cli: CommandLine, toolbox: Toolbox, tmp_path: Path) -> None:
