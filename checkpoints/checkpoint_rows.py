@@ -1,6 +1,5 @@
 """SQL over the saver's two tables for what LangGraph's SQLite saver leaves out; all parameterised."""
 
-import json
 import sqlite3
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -53,16 +52,16 @@ def _config(row: tuple[str, str, str]) -> RunnableConfig:
 
 def delete_for_runs(run_ids: Sequence[str]) -> Callable[[sqlite3.Connection], None]:
     """Return a job that deletes the checkpoints of these LangGraph runs, and their writes."""
-    wanted = json.dumps([str(run_id) for run_id in run_ids])
-    of_runs = "json_extract(CAST(metadata AS TEXT), '$.run_id') IN (SELECT value FROM json_each(?))"
+    wanted = [(str(run_id),) for run_id in run_ids]
+    of_runs = "json_extract(CAST(metadata AS TEXT), '$.run_id') = ?"
 
     def run(connection: sqlite3.Connection) -> None:
-        connection.execute(
+        connection.executemany(
             "DELETE FROM writes WHERE (thread_id, checkpoint_ns, checkpoint_id) IN "  # noqa: S608 - no input in it
             f"(SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE {of_runs})",
-            (wanted,),
+            wanted,
         )
-        connection.execute(f"DELETE FROM checkpoints WHERE {of_runs}", (wanted,))  # noqa: S608 - no input in it
+        connection.executemany(f"DELETE FROM checkpoints WHERE {of_runs}", wanted)  # noqa: S608 - no input in it
 
     return run
 
@@ -87,3 +86,51 @@ def copy_thread(source: str, target: str) -> Callable[[sqlite3.Connection], None
         )
 
     return run
+
+
+def prune(thread_ids: Sequence[str], strategy: str) -> Callable[[sqlite3.Connection], None]:
+    """Return a job that deletes old checkpoints of threads, or all of them.
+
+    A thread with delta channels keeps all: its latest checkpoint is not whole without the ones before it.
+
+    Args:
+        thread_ids: The threads.
+        strategy: "keep_latest" keeps the newest checkpoint of each namespace, "delete" keeps none.
+
+    Raises:
+        ValueError: When the strategy is another one.
+    """
+    if strategy not in {"keep_latest", "delete"}:
+        raise ValueError(f"prune strategy is {strategy!r}; give 'keep_latest' or 'delete'")
+    threads = [(str(thread_id),) for thread_id in thread_ids]
+
+    def run(connection: sqlite3.Connection) -> None:
+        connection.executemany(_DELETE_OLDER if strategy == "keep_latest" else _DELETE_ALL, threads)
+        connection.executemany(_DELETE_ORPHANED_WRITES, threads)
+
+    return run
+
+
+_DELETE_ALL = "DELETE FROM checkpoints WHERE thread_id = ?"
+
+_DELETE_OLDER = """
+DELETE FROM checkpoints AS old
+WHERE thread_id = ?
+  AND checkpoint_id < (
+    SELECT max(checkpoint_id) FROM checkpoints
+    WHERE thread_id = old.thread_id AND checkpoint_ns = old.checkpoint_ns)
+  AND NOT EXISTS (
+    SELECT 1 FROM checkpoints
+    WHERE thread_id = old.thread_id
+      AND json_extract(CAST(metadata AS TEXT), '$.counters_since_delta_snapshot') IS NOT NULL)
+"""
+
+_DELETE_ORPHANED_WRITES = """
+DELETE FROM writes
+WHERE thread_id = ?
+  AND NOT EXISTS (
+    SELECT 1 FROM checkpoints
+    WHERE thread_id = writes.thread_id
+      AND checkpoint_ns = writes.checkpoint_ns
+      AND checkpoint_id = writes.checkpoint_id)
+"""

@@ -41,7 +41,10 @@ def check_place(path: Path) -> None:
     Raises:
         StoreUnavailableError: When it can be no database, with the remedy.
     """
-    problem = _place_problem(path)
+    try:
+        problem = _place_problem(path)
+    except OSError as error:
+        problem = f"{path} cannot be reached ({error.strerror}); pass another database path"
     if problem is not None:
         raise StoreUnavailableError(problem)
 

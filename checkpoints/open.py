@@ -82,4 +82,10 @@ def open_store(path: str | os.PathLike[str], *, busy_timeout: float = 20.0) -> O
             f"{text!r} is not the path of a database file; pass a path, or LangGraph's InMemorySaver "
             "and InMemoryStore to keep nothing"
         )
-    return OpenedStore(Path(text).resolve(), busy_timeout)
+    try:
+        place = Path(text).resolve()
+    except (OSError, RuntimeError) as error:  # links that lead in a circle
+        raise StoreUnavailableError(
+            f"{text!r} cannot be reached ({error}); pass another database path"
+        ) from error
+    return OpenedStore(place, busy_timeout)

@@ -9,6 +9,9 @@ from filelock import FileLock, Timeout
 
 from checkpoints.errors import RunBusyError, StoreUnavailableError
 
+_HELD: set["RunLock"] = set()
+"""Locks that are taken: one that nobody refers to any more is still taken, not freed with its object."""
+
 
 class RunLock:
     """An exclusive lock on one run, taken by `with` or `acquire`.
@@ -41,6 +44,7 @@ class RunLock:
         try:
             self._folder.mkdir(exist_ok=True)
             self._lock.acquire()
+            _HELD.add(self)
         except Timeout:
             raise RunBusyError(self._run_id) from None
         except OSError as error:
@@ -51,6 +55,7 @@ class RunLock:
     def release(self) -> None:
         """Give the lock back; does nothing when it is not held."""
         self._lock.release()
+        _HELD.discard(self)
 
     def __enter__(self) -> Self:
         """Take the lock; see `acquire`."""

@@ -180,3 +180,13 @@ class RunSaver(BaseCheckpointSaver[str]):
         """Copy all checkpoints and writes of one thread to another."""
         job = checkpoint_rows.copy_thread(source_thread_id, target_thread_id)
         await self._worker.acall(lambda database: job(database.connection), writes=True)
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Delete all but the newest checkpoint of these threads, or with "delete" all of them."""
+        job = checkpoint_rows.prune(thread_ids, strategy)
+        self._worker.call(lambda database: job(database.connection), writes=True)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Delete all but the newest checkpoint of these threads, or with "delete" all of them."""
+        job = checkpoint_rows.prune(thread_ids, strategy)
+        await self._worker.acall(lambda database: job(database.connection), writes=True)
