@@ -11,8 +11,10 @@ from tools.errors import (
     UnsupportedResult,
 )
 from tools.keys import idempotency_key
+from tools.load import load_tools
 from tools.outcomes import CallFailed, CallOutcome, CallSucceeded, FailureKind
 from tools.policy import UNKNOWN_TOOL_POLICY, IdempotencyKey, ToolPolicy, backoff_seconds, policy
+from tools.reconcile import Reconciled, reconcile
 from tools.registered import RegisteredTool
 from tools.registry import ToolRegistry
 from tools.results import to_json
@@ -27,6 +29,7 @@ __all__ = [
     "HardToolError",
     "IdempotencyKey",
     "OutcomeUnknown",
+    "Reconciled",
     "RegisteredTool",
     "SoftToolError",
     "ToolLoadError",
@@ -38,6 +41,8 @@ __all__ = [
     "call_tool",
     "classify",
     "idempotency_key",
+    "load_tools",
     "policy",
+    "reconcile",
     "to_json",
 ]

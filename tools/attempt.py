@@ -1,4 +1,4 @@
-"""One attempt of a tool within its time, whatever the tool does with its thread or the event loop."""
+"""One call of a user's code within its time, whatever it does with its thread or the event loop."""
 
 import asyncio
 import contextlib
@@ -6,13 +6,11 @@ import contextvars
 import threading
 import time
 from asyncio import _unregister_task
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import BaseTool
-
-from tools.guard import Probe, ToolExit, current_probe, is_async
+from tools.guard import Probe, ToolExit, current_probe
 
 _CANCEL_GRACE = 0.05
 """Seconds a cancelled tool gets to clean up before nobody waits for it any more."""
@@ -44,38 +42,38 @@ Attempt: TypeAlias = Returned | Raised | TimedOut
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a guarded tool.
+    """Something of a user's to be called once.
 
     Attributes:
-        tool: A tool made by `guarded`.
-        tool_input: Arguments, or a LangChain tool call.
-        timeout: Seconds the attempt may take.
-        config: LangChain's run configuration, for tracing and for LangGraph's interrupts.
+        name: What it is called in the name of its thread.
+        function: Takes no arguments; returns the result, or when `is_async` an awaitable of it.
+        is_async: Whether it runs on the event loop rather than in a thread.
+        timeout: Seconds it may take.
     """
 
-    tool: BaseTool
-    tool_input: Any
+    name: str
+    function: Callable[[], Any]
+    is_async: bool
     timeout: float
-    config: RunnableConfig | None
 
 
 async def attempt(call: Call, probe: Probe) -> Attempt:
     """Make the call once.
 
-    A sync tool runs in a daemon thread of its own: one that hangs is left behind, holds no place in a
-    pool, and does not keep the process alive. An async tool that ignores its cancellation is left behind
-    as well.
+    Sync code runs in a daemon thread of its own: when it hangs it is left behind, holds no place in a
+    pool, and does not keep the process alive. Async code that ignores its cancellation is left behind as
+    well.
 
     Args:
-        call: The tool and what it is called with.
-        probe: Receives what the tool did.
+        call: What to call and for how long.
+        probe: Its clock; also receives what a guarded tool does.
 
     Raises:
-        asyncio.CancelledError: The caller was cancelled; so is the tool, where that is possible.
+        asyncio.CancelledError: The caller was cancelled; so is the call, where that is possible.
     """
     context = contextvars.copy_context()
     context.run(current_probe.set, probe)
-    make = _on_loop if is_async(call.tool) else _in_thread
+    make = _on_loop if call.is_async else _in_thread
     finished = await make(call, probe, context)
     if finished is None or finished[1] > call.timeout:
         return TimedOut()
@@ -88,7 +86,7 @@ async def _on_loop(
     async def run() -> tuple[Returned | Raised, float]:
         result: Returned | Raised
         try:
-            result = Returned(await call.tool.ainvoke(call.tool_input, call.config))
+            result = Returned(await call.function())
         except BaseException as error:  # noqa: BLE001 - whatever a tool raises is its result
             result = Raised(_own_error(error))
         return result, probe.elapsed_on_loop()
@@ -117,13 +115,13 @@ async def _in_thread(
     def run() -> None:
         result: Returned | Raised
         try:
-            result = Returned(context.run(call.tool.invoke, call.tool_input, call.config))
+            result = Returned(context.run(call.function))
         except BaseException as error:  # noqa: BLE001 - whatever a tool raises is its result
             result = Raised(error)
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(deliver, result, time.monotonic() - probe.started)
 
-    threading.Thread(target=run, name=f"tool {call.tool.name}", daemon=True).start()
+    threading.Thread(target=run, name=call.name, daemon=True).start()
     await asyncio.wait({answer}, timeout=call.timeout)
     if answer.done():
         return answer.result()

@@ -1,6 +1,7 @@
 """The guarded call of a tool: everything around one attempt that code, not the model, answers for."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from jsonschema.exceptions import best_match
@@ -14,7 +15,7 @@ from graph.plan import JSON
 from tools.attempt import Attempt, Call, Raised, Returned, TimedOut, attempt
 from tools.classify import classify, describe
 from tools.errors import UnsupportedResult
-from tools.guard import Probe
+from tools.guard import Probe, is_async
 from tools.outcomes import CallFailed, CallOutcome, CallSucceeded, FailureKind
 from tools.policy import ToolPolicy
 from tools.registered import RegisteredTool
@@ -51,7 +52,7 @@ async def call_tool(
     if refusal is None:
         limit = tool.policy.timeout if timeout is None else timeout
         probe = Probe()
-        result = await attempt(Call(tool.tool, _tool_input(tool, decoded, key), limit, config), probe)
+        result = await attempt(_call(tool, _tool_input(tool, decoded, key), limit, config), probe)
         outcome = _outcome(tool, result, probe, limit)
     else:
         outcome = refusal
@@ -84,6 +85,14 @@ def _tool_input(tool: RegisteredTool, args: dict[str, JSON], key: str | None) ->
     if tool.call_id_argument is not None or given.get("type") == "tool_call":
         return {"type": "tool_call", "id": key or tool.name, "name": tool.name, "args": given}
     return given
+
+
+def _call(
+    tool: RegisteredTool, tool_input: dict[str, Any], limit: float, config: RunnableConfig | None
+) -> Call:
+    on_loop = is_async(tool.tool)
+    invoke = tool.tool.ainvoke if on_loop else tool.tool.invoke
+    return Call(f"tool {tool.name}", partial(invoke, tool_input, config), on_loop, limit)
 
 
 def _outcome(tool: RegisteredTool, result: Attempt, probe: Probe, limit: float) -> CallOutcome:
