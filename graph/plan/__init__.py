@@ -3,11 +3,19 @@
 from graph.plan.canonical import call_digest, canonical_json
 from graph.plan.catalog import ToolCatalog, ToolSpec
 from graph.plan.cel import evaluate_condition
+from graph.plan.check import check_plan
 from graph.plan.errors import PlanError, PlanProblem, PlanrailError, ReferenceFailure
 from graph.plan.expressions import Expression, read_expression
+from graph.plan.graph_order import dependents, longest_remaining, topological_order
+from graph.plan.implied import step_references, with_implied_dependencies
 from graph.plan.json_values import JSON, json_fault
+from graph.plan.limits import History, PlanLimits
 from graph.plan.models import LlmStep, OnDependencyFailure, Plan, Risk, Step, StepBase, ToolStep, max_risk
+from graph.plan.parse import parse_plan
+from graph.plan.parse_text import parse_plan_text
 from graph.plan.references import Scope, condition, has_reference, references, resolve, whole_reference
+from graph.plan.render import to_mermaid, to_text
+from graph.plan.revise import PlanDiff, diff_plans, merge_replan, same_work
 from graph.plan.statuses import STEP_TRANSITIONS, RunStatus, StepStatus
 from graph.plan.tokens import escape_text
 
@@ -15,10 +23,13 @@ __all__ = [
     "JSON",
     "STEP_TRANSITIONS",
     "Expression",
+    "History",
     "LlmStep",
     "OnDependencyFailure",
     "Plan",
+    "PlanDiff",
     "PlanError",
+    "PlanLimits",
     "PlanProblem",
     "PlanrailError",
     "ReferenceFailure",
@@ -33,14 +44,27 @@ __all__ = [
     "ToolStep",
     "call_digest",
     "canonical_json",
+    "check_plan",
     "condition",
+    "dependents",
+    "diff_plans",
     "escape_text",
     "evaluate_condition",
     "has_reference",
     "json_fault",
+    "longest_remaining",
     "max_risk",
+    "merge_replan",
+    "parse_plan",
+    "parse_plan_text",
     "read_expression",
     "references",
     "resolve",
+    "same_work",
+    "step_references",
+    "to_mermaid",
+    "to_text",
+    "topological_order",
     "whole_reference",
+    "with_implied_dependencies",
 ]

@@ -8,11 +8,10 @@ took 41 s), so their cost grows with the square of the list.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from graph.plan.expressions import Expression
+from graph.plan.expressions import MAX_CHARS, Expression
 from graph.plan.json_values import JSON
 
 MAX_COMPREHENSIONS = 3
-MAX_CHARS = 2000
 _MAX_COPIES = 25_000_000
 _MAX_TOUCHED = 100_000_000
 _MAX_REGEX_ITEMS = 100

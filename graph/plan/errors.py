@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+_SHOWN_PROBLEMS = 50
+_SHOWN_CHARS = 120
+
 
 class PlanrailError(Exception):
     """Base of every error this project raises on purpose.
@@ -43,7 +46,10 @@ class PlanError(PlanrailError):
         """
         self.problems = problems
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        super().__init__("\n".join([f"the plan has {count}:", *(f"- {problem}" for problem in problems)]))
+        shown = [f"- {problem}" for problem in problems[:_SHOWN_PROBLEMS]]
+        rest = len(problems) - len(shown)
+        more = [f"- and {rest} more"] if rest else []
+        super().__init__("\n".join([f"the plan has {count}:", *shown, *more]))
 
 
 class ReferenceFailure(PlanrailError):  # noqa: N818 - an outcome that callers record, next to ToolFailure and the like
@@ -59,5 +65,5 @@ class ReferenceFailure(PlanrailError):  # noqa: N818 - an outcome that callers r
             message: What is missing or wrong, and what there is instead.
         """
         self.expression = expression
-        shown = expression if len(expression) <= 120 else expression[:120] + "…"  # noqa: PLR2004
+        shown = expression if len(expression) <= _SHOWN_CHARS else expression[:_SHOWN_CHARS] + "…"
         super().__init__(f"${{{shown}}}: {message}")

@@ -6,6 +6,7 @@ Nothing is evaluated here, and the CEL library is not loaded.
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import TypeAlias
 
 from graph.plan.tokens import Token, tokens
@@ -14,10 +15,19 @@ Key: TypeAlias = str | int
 
 PARAMS = "params"
 STEPS = "steps"
+MAX_CHARS = 2000
 RESERVED_IDS = frozenset({PARAMS, STEPS, "item", "index", "result"})
 """Names an expression gives a meaning of its own; no step may have one of them as its id."""
 
 COMPREHENSIONS = frozenset({"all", "exists", "exists_one", "existsOne", "map", "filter"})
+FUNCTIONS = COMPREHENSIONS | {
+    *("size", "has", "contains", "startsWith", "endsWith", "matches", "type", "dyn"),
+    *("int", "uint", "double", "string", "bytes", "timestamp", "duration"),
+    *("getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfYear", "getDayOfWeek"),
+    *("getHours", "getMinutes", "getSeconds", "getMilliseconds"),
+}
+"""The functions expressions may call; CEL would find an unknown one only when the step runs."""
+
 _KEYWORDS = frozenset({"true", "false", "null", "in"})
 _SIMPLE_STRING = re.compile(r"""^(?:"[^"\\\n]*"|'[^'\\\n]*')$""")
 
@@ -55,13 +65,19 @@ class Expression:
     fault: str | None = None
 
 
-@lru_cache(maxsize=8192)
 def read_expression(text: str) -> Expression:
     """Read one expression, the text between the braces.
 
     Returns:
-        What it names; `fault` is set when it is malformed, never an exception.
+        What it names; `fault` is set when it is malformed or longer than MAX_CHARS, never an exception.
     """
+    if len(text) > MAX_CHARS:
+        return Expression(text, fault=f"it has {len(text)} characters, at most {MAX_CHARS} can be read")
+    return _read(text)
+
+
+@lru_cache(maxsize=8192)
+def _read(text: str) -> Expression:
     found, fault = tokens(text)
     if fault is None and not found:
         fault = "it is empty; name a step's output, or write $${ for a literal ${"
@@ -96,6 +112,7 @@ def _path_expression(text: str, path: tuple[Key, ...]) -> Expression:
     )
 
 
+_NAMES_NOTHING = "it names no step and no param; write $${ for a literal ${"
 _STEPS_NEED_AN_ID = "`steps` needs the id of one step in quotes, as in steps['s1']"
 
 
@@ -155,8 +172,15 @@ def _cel_expression(text: str, found: tuple[Token, ...]) -> Expression:
         comprehensions=tuple(_comprehension(found, loop, loops) for loop in loops),
         joins=sum(token.text == "+" for token in found),
         uses_regex=any(token.text == "matches" for token in found),
-        fault=None if roots else "it names no step and no param; write $${ for a literal ${",
+        fault=_unknown_function(found) or (None if roots else _NAMES_NOTHING),
     )
+
+
+def _unknown_function(found: tuple[Token, ...]) -> str | None:
+    for token, after in pairwise(found):
+        if token.kind == "name" and after.text == "(" and token.text not in FUNCTIONS | _KEYWORDS:
+            return f"there is no function {token.text}; the functions are {', '.join(sorted(FUNCTIONS))}"
+    return None
 
 
 @dataclass(frozen=True, slots=True)

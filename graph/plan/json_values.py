@@ -13,6 +13,11 @@ MAX_DEPTH = 64
 """Levels of lists and objects that a plan may nest; enough for any tool, far from any recursion limit."""
 
 
+MAX_VALUES = 1_000_000
+_MAX_INTEGER_BITS = 4096
+_SHOWN_PATH = 200
+
+
 def json_type(value: object) -> str:
     """Return the JSON name of a value's type, for messages."""
     if value is None:
@@ -33,19 +38,24 @@ def compact_json(value: JSON) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def json_fault(value: object, where: str = "") -> str | None:
+def json_fault(value: object, where: str = "", max_values: int = MAX_VALUES) -> str | None:
     """Say why a value is not storable JSON, or return None when it is.
 
     Args:
         value: Anything at all, also cyclic or very deep structures.
         where: Path of the value, put in front of the message.
+        max_values: How many values it may hold in all; a list inside itself, many times over, has no end.
 
     Returns:
         One sentence that names the place, or None.
     """
     todo: list[tuple[object, str, int]] = [(value, where, 0)]
+    seen = 0
     while todo:
         current, path, depth = todo.pop()
+        seen += 1
+        if seen > max_values:
+            return f"{_at(where)}more than {max_values} values; split it"
         if depth > MAX_DEPTH:
             return f"{_at(path)}nested deeper than {MAX_DEPTH} levels; flatten it"
         fault = _scalar_fault(current)
@@ -56,17 +66,21 @@ def json_fault(value: object, where: str = "") -> str | None:
 
 
 def _at(path: str) -> str:
-    shown = path if len(path) <= 200 else path[:200] + "…"  # noqa: PLR2004
+    shown = path if len(path) <= _SHOWN_PATH else path[:_SHOWN_PATH] + "…"
     return f"{shown}: " if shown else ""
 
 
 def _children(value: object, path: str) -> list[tuple[object, str]]:
     if isinstance(value, dict):
-        keys = [(key, f"{path} (key)") for key in value]
+        keys = [(key if isinstance(key, str) else _NotText(), f"{path} (key)") for key in value]
         return [*((v, f"{path}.{_printable(k)}" if path else _printable(k)) for k, v in value.items()), *keys]
     if isinstance(value, (list, tuple)):
         return [(item, f"{path}[{index}]") for index, item in enumerate(value)]
     return []
+
+
+class _NotText:
+    """Stands for a key that is not text, which no scalar rule would refuse."""
 
 
 def _printable(key: object) -> str:
@@ -78,8 +92,12 @@ def _scalar_fault(value: object) -> str | None:
         return f"{value} is not a JSON number; use a finite number or null"
     if isinstance(value, str):
         return _text_fault(value)
+    if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:
+        return f"a number of {value.bit_length()} bits is too long; write it as text"
     if value is None or isinstance(value, (bool, int, float, dict, list, tuple)):
         return None
+    if isinstance(value, _NotText):
+        return "keys of objects must be text; put the key in quotes"
     return f"a {type(value).__name__} is not JSON; use text, numbers, lists and objects"
 
 

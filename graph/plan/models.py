@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictBool, StrictInt, model_validator
 
 from graph.plan.json_values import JSON
+from graph.plan.mermaid import flowchart
 
 
 class Risk(StrEnum):
@@ -45,6 +46,7 @@ class StepBase(_Frozen):
     to the tool's policy.
     """
 
+    action: str
     id: str = Field(min_length=1, max_length=200)
     title: str = ""
     depends_on: tuple[str, ...] = ()
@@ -55,6 +57,10 @@ class StepBase(_Frozen):
     timeout: float | None = Field(default=None, gt=0, strict=True, allow_inf_nan=False)
     max_attempts: StrictInt | None = Field(default=None, ge=1)
 
+    def to_json(self) -> dict[str, JSON]:
+        """Return plain JSON data with id and action, without fields that have their default value."""
+        return _plain_object({"id": self.id, "action": self.action, **self.model_dump(exclude_defaults=True)})
+
 
 class ToolStep(StepBase):
     """One guarded call of one tool."""
@@ -62,6 +68,11 @@ class ToolStep(StepBase):
     action: Literal["tool"] = "tool"
     tool: str = Field(min_length=1)
     args: dict[str, JSON] = Field(default_factory=dict)
+
+    @property
+    def does(self) -> str:
+        """What the step does in a few words, for people."""
+        return f"tool {self.tool}"
 
 
 class LlmStep(StepBase):
@@ -75,6 +86,11 @@ class LlmStep(StepBase):
     output_schema: dict[str, JSON] | None = None
     choices: tuple[str, ...] | None = Field(default=None, min_length=1)
     token_budget: StrictInt | None = Field(default=None, ge=1)
+
+    @property
+    def does(self) -> str:
+        """What the step does in a few words, for people."""
+        return "llm"
 
     @model_validator(mode="after")
     def _one_kind_of_answer(self) -> Self:
@@ -126,9 +142,12 @@ class Plan(_Frozen):
     def to_json(self) -> dict[str, JSON]:
         """Return plain JSON data without the fields that have their default value."""
         dumped = self.model_dump(exclude_defaults=True, exclude={"steps"})
-        steps = [_step_json(step) for step in self.steps]
+        steps = [step.to_json() for step in self.steps]
         head = {"plan_id": self.plan_id, "revision": self.revision, "author": self.author}
         return _plain_object({**head, **dumped, "steps": steps})
+
+    def _repr_markdown_(self) -> str:
+        return f"```mermaid\n{flowchart(self.steps)}```"
 
     @classmethod
     def from_json(cls, data: object) -> Self:
@@ -138,10 +157,6 @@ class Plan(_Frozen):
             pydantic.ValidationError: The data is not such a plan; `parse_plan` explains better.
         """
         return cls.model_validate(data)
-
-
-def _step_json(step: ToolStep | LlmStep) -> dict[str, JSON]:
-    return _plain_object({"id": step.id, "action": step.action, **step.model_dump(exclude_defaults=True)})
 
 
 def _plain_object(value: dict[str, object]) -> dict[str, JSON]:

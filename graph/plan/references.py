@@ -9,6 +9,9 @@ from graph.plan.expressions import PARAMS, STEPS, Expression, Key, read_expressi
 from graph.plan.json_values import JSON, compact_json, json_type
 from graph.plan.tokens import BrokenText, split_text
 
+_SHOWN_NAMES = 10
+_SHOWN_CHARS = 40
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -191,6 +194,7 @@ def _member(expression: Expression, value: JSON, key: Key) -> JSON:
 def _known(names: Mapping[str, JSON], what: str) -> str:
     if not names:
         return f"there are no {what}"
-    shown = [name if len(name) <= 40 else name[:40] + "…" for name in list(names)[:10]]  # noqa: PLR2004
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""  # noqa: PLR2004
+    first = list(names)[:_SHOWN_NAMES]
+    shown = [name if len(name) <= _SHOWN_CHARS else name[:_SHOWN_CHARS] + "…" for name in first]
+    more = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
     return f"the {what} are {', '.join(shown)}{more}"

@@ -17,6 +17,7 @@ _TOKEN = re.compile(
     |(?P<mark>&&|\|\||[<>=!]=|//|[^\w\s"'])""",
     re.VERBOSE,
 )
+_MOST_CACHED_CHARS = 2000
 _OPENING = {")": "(", "]": "[", "}": "{"}
 
 
@@ -81,13 +82,21 @@ def _follow(token: Token, open_marks: list[str]) -> bool:
     return True
 
 
-@lru_cache(maxsize=8192)
 def split_text(text: str) -> tuple[Piece, ...]:
     """Split text at its `${...}` expressions; `$${` becomes a literal `${`.
 
     Raises:
         BrokenText: An expression is never closed.
     """
+    return _split_short(text) if len(text) <= _MOST_CACHED_CHARS else _split(text)
+
+
+@lru_cache(maxsize=8192)
+def _split_short(text: str) -> tuple[Piece, ...]:
+    return _split(text)
+
+
+def _split(text: str) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     literal: list[str] = []
     at = 0

@@ -1,0 +1,45 @@
+"""Checks of tool names, arguments and policies."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from graph.plan.catalog import ToolCatalog, ToolSpec
+from graph.plan.errors import PlanProblem
+from graph.plan.json_values import JSON
+from graph.plan.messages import did_you_mean, shown
+from graph.plan.models import LlmStep, ToolStep
+from graph.plan.references import Scope, has_reference, resolve
+
+_NOTHING = Scope(steps={})
+
+
+def tool_problems(open_steps: Sequence[ToolStep | LlmStep], catalog: ToolCatalog) -> Iterator[PlanProblem]:
+    """Yield what is wrong with the tool calls of open steps."""
+    for step in open_steps:
+        if isinstance(step, ToolStep):
+            spec = catalog.get(step.tool)
+            yield from [_unknown(step, catalog)] if spec is None else _call_problems(step, spec)
+
+
+def _unknown(step: ToolStep, catalog: ToolCatalog) -> PlanProblem:
+    names = catalog.names()
+    hint = did_you_mean(step.tool, names) or f"; the tools are {', '.join(names[:20]) or 'none'}"
+    return PlanProblem("unknown_tool", step.id, f"there is no tool {shown(step.tool)}{hint}")
+
+
+def _call_problems(step: ToolStep, spec: ToolSpec) -> Iterator[PlanProblem]:
+    for name in step.args.keys() & spec.injected:
+        message = f"{spec.name}.{name} is filled in when the tool is called; leave it out"
+        yield PlanProblem("injected_arg", step.id, message)
+    args = _literals({name: value for name, value in step.args.items() if name not in spec.injected})
+    faults = spec.args_problems(args)
+    for name, message in faults:
+        yield PlanProblem("bad_args", step.id, f"{spec.name}{'.' if name else ''}{name}: {message}")
+    if not faults and not has_reference(step.args):
+        reason = spec.denied(args)
+        if reason is not None:
+            yield PlanProblem("forbidden", step.id, f"a rule of {spec.name} forbids this call: {reason}")
+
+
+def _literals(args: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Undo escapes where there is nothing to resolve, so that the tool's own value is judged."""
+    return {name: value if has_reference(value) else resolve(value, _NOTHING) for name, value in args.items()}

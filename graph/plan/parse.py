@@ -1,0 +1,129 @@
+"""Turning anything into a plan, or into the reasons why it is none."""
+
+import uuid
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from graph.plan.errors import PlanProblem
+from graph.plan.expressions import RESERVED_IDS
+from graph.plan.implied import with_implied_dependencies
+from graph.plan.json_values import json_fault, json_type
+from graph.plan.messages import field_problems, unknown_fields
+from graph.plan.models import LlmStep, Plan, ToolStep
+from graph.plan.normalise import LATER_FIELDS, normal_id, normal_plan, normal_step, says_nothing
+
+_ENOUGH_PROBLEMS = 200
+BAD_PLAN = "bad_plan"
+UNSUPPORTED = "unsupported"
+LATER_ACTIONS = ("agent", "map", "plan")
+_ACTIONS: Mapping[str, type[ToolStep] | type[LlmStep]] = {"tool": ToolStep, "llm": LlmStep}
+
+Parsed = tuple[Plan | None, tuple[PlanProblem, ...]]
+
+
+def parse_plan(
+    data: object, *, goal: str | None = None, plan_id: str | None = None, author: str | None = None
+) -> Parsed:
+    """Read a plan from decoded JSON or from a Plan. Never raises, whatever the data.
+
+    Args:
+        data: What a caller, a file or a model gave.
+        goal: Used when the data has no goal.
+        plan_id: Used when the data has no plan_id; a new one is made when both are absent.
+        author: Replaces the data's author; without it the data's own is kept, or "caller".
+
+    Returns:
+        A plan and no problems, or None and at least one problem. The plan may still fail `check_plan`.
+    """
+    raw = data.to_json() if isinstance(data, Plan) else data
+    if not isinstance(raw, dict):
+        return None, (_problem(f"a plan is an object with goal and steps, this is {json_type(raw)}"),)
+    fault = json_fault(raw)
+    if fault is not None:
+        return None, (_problem(fault),)
+    head = normal_plan(raw, goal, plan_id or uuid.uuid4().hex, author)
+    steps, problems = _parse_steps(head.pop("steps", None))
+    plan, head_problems = _parse_head(head, steps)
+    problems = (*head_problems, *problems)
+    return (None, problems) if plan is None or problems else (with_implied_dependencies(plan), ())
+
+
+def _parse_steps(raw: object) -> tuple[tuple[ToolStep | LlmStep, ...], tuple[PlanProblem, ...]]:
+    if not isinstance(raw, list):
+        what = "is missing" if raw is None else f"is {json_type(raw)}"
+        return (), (_problem(f"steps {what}; give a list of steps"),)
+    steps: list[ToolStep | LlmStep] = []
+    problems: list[PlanProblem] = []
+    for index, item in enumerate(raw):
+        step, faults = _parse_step(item, f"steps[{index}]")
+        steps += [] if step is None else [step]
+        problems += faults
+        if len(problems) >= _ENOUGH_PROBLEMS:
+            break
+    return tuple(steps), tuple(problems)
+
+
+def _parse_step(raw: object, where: str) -> tuple[ToolStep | LlmStep | None, tuple[PlanProblem, ...]]:
+    if not isinstance(raw, dict):
+        return None, (_problem(f"{where} is {json_type(raw)}; a step is an object with id and action"),)
+    step_id = normal_id(raw.get("id"))
+    known_id = step_id if isinstance(step_id, str) else None
+    later = _later(raw, known_id, where)
+    if later:
+        return None, later
+    action = raw.get("action")
+    model = _ACTIONS.get(action) if isinstance(action, str) else None
+    if model is None:
+        shown = repr(action[:40]) if isinstance(action, str) else json_type(action)
+        message = f"{where}.action is {shown}; it must be one of {', '.join(_ACTIONS)}"
+        return None, (_problem(message, known_id),)
+    return _validate_step(model, normal_step(raw, model), known_id, where)
+
+
+def _later(raw: Mapping[str, object], step_id: str | None, where: str) -> tuple[PlanProblem, ...]:
+    action = raw.get("action")
+    given = [name for name in LATER_FIELDS if name in raw and not says_nothing(raw[name])]
+    found = [f"{where}.{name}: this version does not support {name}; leave it out" for name in given]
+    if isinstance(action, str) and action in LATER_ACTIONS:
+        found.append(f"{where}.action: this version does not support {action} steps; use tool or llm steps")
+    return tuple(PlanProblem(UNSUPPORTED, step_id, message) for message in found)
+
+
+def _validate_step(
+    model: type[ToolStep] | type[LlmStep], fields: dict[str, object], step_id: str | None, where: str
+) -> tuple[ToolStep | LlmStep | None, tuple[PlanProblem, ...]]:
+    messages = [*unknown_fields(fields, model, where), *_id_messages(step_id, where)]
+    if messages:
+        return None, tuple(_problem(message, step_id) for message in messages)
+    try:
+        return model.model_validate(fields), ()
+    except ValidationError as error:
+        return None, tuple(_problem(message, step_id) for message in field_problems(error, where))
+
+
+def _id_messages(step_id: str | None, where: str) -> list[str]:
+    if step_id in RESERVED_IDS:
+        return [f"{where}.id: {step_id!r} has a meaning of its own in expressions; choose another id"]
+    if step_id is not None and not step_id.isprintable():
+        return [f"{where}.id: it holds characters that cannot be printed; use visible ones"]
+    if step_id is not None and "#" in step_id and step_id.rpartition("#")[2].isdigit():
+        return [f"{where}.id: an id that ends in # and a number is kept for list items; choose another id"]
+    return []
+
+
+def _parse_head(
+    head: dict[str, object], steps: tuple[ToolStep | LlmStep, ...]
+) -> tuple[Plan | None, tuple[PlanProblem, ...]]:
+    messages = unknown_fields(head, Plan, "plan")
+    try:
+        plan = Plan.model_validate(
+            {**{key: head[key] for key in head if key in Plan.model_fields}, "steps": steps}
+        )
+    except ValidationError as error:
+        return None, tuple(_problem(message) for message in [*messages, *field_problems(error, "plan")])
+    return plan, tuple(_problem(message) for message in messages)
+
+
+def _problem(message: str, step_id: str | None = None) -> PlanProblem:
+    return PlanProblem(BAD_PLAN, step_id, message)

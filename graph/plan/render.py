@@ -1,0 +1,44 @@
+"""Showing a plan to people."""
+
+from collections.abc import Mapping
+
+from graph.plan.mermaid import flowchart
+from graph.plan.models import LlmStep, Plan, ToolStep
+from graph.plan.statuses import StepStatus
+
+
+def to_mermaid(plan: Plan, statuses: Mapping[str, StepStatus] | None = None) -> str:
+    """Return a plan as a Mermaid flowchart.
+
+    Args:
+        plan: Any plan, also one that does not check clean.
+        statuses: Status by step id, shown and coloured.
+    """
+    return flowchart(plan.steps, statuses)
+
+
+def to_text(plan: Plan, statuses: Mapping[str, StepStatus] | None = None) -> str:
+    """Return a plan as lines for a terminal, one per step after a heading.
+
+    Args:
+        plan: Any plan, also one that does not check clean.
+        statuses: Status by step id, shown in a column of its own.
+    """
+    parent = "" if plan.parent_revision is None else f" (from {plan.parent_revision})"
+    heading = _visible(f"plan {plan.plan_id} revision {plan.revision}{parent} by {plan.author}: {plan.goal}")
+    rows = [_row(step, statuses) for step in plan.steps]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join([heading, *(f"  {line}".rstrip() for line in lines)]) + "\n"
+
+
+def _row(step: ToolStep | LlmStep, statuses: Mapping[str, StepStatus] | None) -> tuple[str, ...]:
+    status = [] if statuses is None else [statuses.get(step.id, StepStatus.PENDING).value]
+    risk = step.risk.value + (" + approval" if step.require_approval else "")
+    after = "after " + ", ".join(step.depends_on) if step.depends_on else ""
+    return tuple(_visible(cell) for cell in [step.id, *status, step.does, risk, after, step.title])
+
+
+def _visible(text: str) -> str:
+    """Replace control characters, which could move the cursor or hide text in a terminal."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)

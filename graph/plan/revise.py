@@ -1,0 +1,104 @@
+"""Making the next revision of a plan, and comparing two."""
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from graph.plan.canonical import canonical_json
+from graph.plan.implied import with_implied_dependencies
+from graph.plan.models import LlmStep, Plan, ToolStep
+
+_WORK = {"action", "tool", "args", "instruction", "output_schema", "choices"}
+
+
+def merge_replan(old: Plan, proposal: Plan, completed: AbstractSet[str], author: str = "replanner") -> Plan:
+    """Make the next revision: completed steps as they were, then the proposal's other steps.
+
+    Repeating a completed step with the same work is harmless and dropped. One that asks for other work
+    under the same id is kept, so that `check_plan` reports it as changes_completed_step.
+
+    Args:
+        old: The revision that ran.
+        proposal: What is to replace its open steps; its params only add to the old ones.
+        completed: Ids of steps of `old` that are done.
+        author: Who made the proposal.
+    """
+    proposed = {step.id: step for step in reversed(proposal.steps)}
+    kept = [_keep(step, proposed.get(step.id)) for step in old.steps if step.id in completed]
+    kept_ids = {step.id for step in kept}
+    merged = Plan(
+        plan_id=old.plan_id,
+        revision=old.revision + 1,
+        parent_revision=old.revision,
+        author=author,
+        goal=old.goal,
+        assumptions=proposal.assumptions,
+        params={**proposal.params, **old.params},
+        steps=(*kept, *(step for step in proposal.steps if step.id not in kept_ids)),
+    )
+    return _implied_for_open_steps(merged, completed)
+
+
+def same_work(first: ToolStep | LlmStep, second: ToolStep | LlmStep) -> bool:
+    """Tell whether two steps do the same, whatever their titles, risks and dependencies."""
+    return _work(first) == _work(second)
+
+
+def _work(step: ToolStep | LlmStep) -> str:
+    return canonical_json({key: value for key, value in step.to_json().items() if key in _WORK})
+
+
+def _keep(step: ToolStep | LlmStep, proposed: ToolStep | LlmStep | None) -> ToolStep | LlmStep:
+    return step if proposed is None or same_work(step, proposed) else proposed
+
+
+def _implied_for_open_steps(plan: Plan, completed: AbstractSet[str]) -> Plan:
+    implied = with_implied_dependencies(plan)
+    pairs = zip(plan.steps, implied.steps, strict=True)
+    steps = tuple(before if before.id in completed else after for before, after in pairs)
+    return plan.model_copy(update={"steps": steps})
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDiff:
+    """What a revision changed: step ids added and removed, and (id, fields) of changed steps.
+
+    `plan_fields` names the plan's own fields that differ.
+    """
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    plan_fields: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Tell whether anything differs."""
+        return bool(self.added or self.removed or self.changed or self.plan_fields)
+
+    def __str__(self) -> str:
+        """Return one line per difference, or `no changes`."""
+        lines = [f"+ {step_id}" for step_id in self.added]
+        lines += [f"- {step_id}" for step_id in self.removed]
+        lines += [f"~ {step_id}: {', '.join(fields)}" for step_id, fields in self.changed]
+        lines += [f"~ plan: {', '.join(self.plan_fields)}"] if self.plan_fields else []
+        return "\n".join(lines) or "no changes"
+
+
+def diff_plans(a: Plan, b: Plan) -> PlanDiff:
+    """Compare two revisions; revision numbers, authors and the order of steps do not count."""
+    before, after = {step.id: step for step in a.steps}, {step.id: step for step in b.steps}
+    pairs = [(step_id, before[step_id], after[step_id]) for step_id in after if step_id in before]
+    return PlanDiff(
+        added=tuple(step_id for step_id in after if step_id not in before),
+        removed=tuple(step_id for step_id in before if step_id not in after),
+        changed=tuple((step_id, _different(old, new)) for step_id, old, new in pairs if _different(old, new)),
+        plan_fields=tuple(
+            name for name in ("goal", "assumptions", "params") if getattr(a, name) != getattr(b, name)
+        ),
+    )
+
+
+def _different(old: ToolStep | LlmStep, new: ToolStep | LlmStep) -> tuple[str, ...]:
+    # Compared as text, because Python finds 1, 1.0 and True equal; a tool may not.
+    before = {name: canonical_json(value) for name, value in old.to_json().items()}
+    after = {name: canonical_json(value) for name, value in new.to_json().items()}
+    return tuple(name for name in {**before, **after} if before.get(name) != after.get(name))
