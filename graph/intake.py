@@ -1,0 +1,97 @@
+"""What a caller hands in, judged before anything runs: goals, plans, answers."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from graph.plan import LlmStep, Plan, PlanError, PlanProblem, PlanrailError, check_plan, parse_plan
+from graph.state import Engine, GraphInput
+
+MODEL_REMEDY = "hand a model to build_graph(models=...), or set OPENAI_API_KEY or OPENAI_BASE_URL"
+
+ALLOWED = tuple(GraphInput.__annotations__)
+
+
+class InputError(PlanrailError):
+    """The input cannot be run; the message names what and the remedy. Nothing was run."""
+
+    code: ClassVar[str] = "bad_input"
+
+
+class RunExistsError(PlanrailError):
+    """The thread holds a run that has not ended."""
+
+    code: ClassVar[str] = "run_exists"
+
+
+class RunNotFoundError(PlanrailError):
+    """There is nothing to resume under this id."""
+
+    code: ClassVar[str] = "run_not_found"
+
+
+def read_input(given: Any, engine: Engine) -> dict[str, Any]:
+    """The graph's input as plain data: a goal, and a plan that checks clean or None.
+
+    Raises:
+        InputError: The goal or the shape of the input.
+        PlanError: The plan has problems; it carries all of them.
+    """
+    if not isinstance(given, Mapping):
+        raise InputError(f"the input is a {type(given).__name__}: give an object with goal, plan or both")
+    unknown = sorted(set(map(str, given)) - set(ALLOWED))
+    if unknown:
+        raise InputError(f"unknown input {', '.join(map(repr, unknown))}: give goal, plan or both")
+    plan = read_plan(given.get("plan"), given.get("goal"), engine)
+    goal = given.get("goal")
+    if goal is None and plan is not None:
+        goal = plan.goal
+    if plan is None or goal is not None:
+        goal = check_goal(goal, engine.settings.max_goal_chars, required=plan is None)
+    if plan is None and engine.model("planner") is None:
+        raise InputError(f"there is no plan and no model that could make one: give a plan, {MODEL_REMEDY}")
+    return {"goal": goal or "", "plan": plan.to_json() if plan else None}
+
+
+def check_goal(goal: Any, limit: int, *, required: bool = True) -> str:
+    """The goal, stripped; raises InputError when it is no usable text."""
+    if goal is None or (isinstance(goal, str) and not goal.strip()):
+        if required:
+            raise InputError("the goal is empty: say in words what is to be done, or give a plan")
+        return ""
+    if not isinstance(goal, str):
+        raise InputError(f"the goal is a {type(goal).__name__}: give text")
+    if "\x00" in goal:
+        raise InputError("the goal holds a NUL character: remove it")
+    if len(goal) > limit:
+        raise InputError(f"the goal has {len(goal)} characters, at most {limit} are allowed: shorten it")
+    try:
+        goal.encode()
+    except UnicodeEncodeError:
+        raise InputError("the goal is not valid Unicode text: it holds half of a surrogate pair") from None
+    return goal.strip()
+
+
+def read_plan(given: Any, goal: Any, engine: Engine) -> Plan | None:
+    """A caller's plan as revision 1, checked against the tools; raises PlanError."""
+    if given is None:
+        return None
+    data = given.to_json() if isinstance(given, Plan) else given
+    words = goal if isinstance(goal, str) and goal.strip() else None
+    author = given.author if isinstance(given, Plan) else "caller"
+    plan, problems = parse_plan(data, goal=words, plan_id=uuid.uuid4().hex, author=author)
+    found = list(problems)
+    if plan is not None and not found:
+        found = check_plan(plan, engine.registry, engine.settings.plan_limits)
+        found += missing_models(plan, engine)
+    if plan is None or found:
+        raise PlanError(found)
+    return plan
+
+
+def missing_models(plan: Plan, engine: Engine) -> list[PlanProblem]:
+    """A problem for each llm step when there is no model to run it."""
+    if engine.model("executor") is not None:
+        return []
+    remedy = f"there is no executor model: {MODEL_REMEDY}"
+    return [PlanProblem("no_model", s.id, remedy) for s in plan.steps if isinstance(s, LlmStep)]

@@ -1,0 +1,162 @@
+"""The compiled graph as planrail runs it: sessions, run locks, answers, and the sync edge."""
+
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import RunControl
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+from langgraph.types import Command, StateSnapshot
+
+from checkpoints import Journal
+from graph.bridge import iterate_sync, run_sync
+from graph.intake import RunExistsError, RunNotFoundError, read_input
+from graph.resuming import current_run, read_resume, stored_document
+from graph.state import ApprovalError, Engine, GraphInput, GraphOutput, GraphState, Invocation
+from graph.threads import Place, hold_run
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """What LangGraph is given, for which run; `done` is the document of a run that has ended already."""
+
+    given: Any
+    run_id: str
+    answered: frozenset[str] = frozenset()
+    done: dict[str, Any] | None = None
+
+
+class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput]):
+    """An ordinary compiled LangGraph graph whose invocations are runs.
+
+    Every way in (`invoke`, `ainvoke`, `stream`, `astream`, a server, a parent graph) comes through
+    `astream`, which judges the input, takes the run's lock and opens its journal.
+    """
+
+    def __init__(self, *, engine: Engine, memory: BaseStore | None = None, **kwargs: Any) -> None:
+        """Take over a compiled graph's parts; `build_graph` is the way to make one."""
+        super().__init__(**kwargs)
+        self.engine = engine
+        self.memory = memory or InMemoryStore()
+
+    async def astream(
+        self,
+        input: Any,  # noqa: A002
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[Any]:
+        """As LangGraph's own.
+
+        Raises:
+            InputError, PlanError, ApprovalError, RunExistsError, RunNotFoundError, RunBusyError: Before
+                anything ran; the message names the remedy.
+        """
+        place = Place.of(self, config)
+        if not place.nested:
+            kwargs["control"] = kwargs.get("control") or RunControl()
+            if place.checkpointer is not None:
+                kwargs["durability"] = kwargs.get("durability") or "sync"
+        with hold_run(place):
+            ready = await self._ready(place, input)
+            if ready.done is not None:
+                for chunk in _as_chunks(ready.done, kwargs):
+                    yield chunk
+                return
+            async with self._invocation(place, ready, kwargs.get("control")) as invocation:
+                async for chunk in super().astream(ready.given, place.with_invocation(invocation), **kwargs):
+                    yield chunk
+
+    def stream(
+        self,
+        input: Any,  # noqa: A002
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> Iterator[Any]:
+        """`astream` for callers without an event loop, and for those inside one."""
+        return iterate_sync(lambda: self.astream(input, config, **kwargs))
+
+    def invoke(
+        self,
+        input: Any,  # noqa: A002
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """`ainvoke` for callers without an event loop, and for those inside one."""
+        return run_sync(lambda: self.ainvoke(input, config, **kwargs))
+
+    @asynccontextmanager
+    async def _invocation(
+        self, place: Place, ready: _Ready, control: RunControl | None
+    ) -> AsyncIterator[Invocation]:
+        journal = Journal(self._store(place), ready.run_id, inline_bytes=self.engine.settings.inline_bytes)
+        invocation = Invocation(
+            engine=self.engine,
+            run_id=ready.run_id,
+            journal=journal,
+            control=control or RunControl(),
+            answered=ready.answered,
+        )
+        try:
+            yield invocation
+        finally:
+            await journal.aclose()
+
+    def _store(self, place: Place) -> BaseStore:
+        return place.store or self.memory
+
+    async def _ready(self, place: Place, given: Any) -> _Ready:
+        if place.nested:
+            fresh = not isinstance(given, Command) and given is not None
+            return _Ready(read_input(given, self.engine) if fresh else given, place.nested_run_id)
+        if place.checkpointer is None:
+            return _Ready(read_input(given, self.engine), place.thread_id or uuid.uuid4().hex)
+        if place.thread_id is None:
+            raise RunNotFoundError(
+                'with a checkpointer, name the run: {"configurable": {"thread_id": "..."}}'
+            )
+        if given is None or isinstance(given, Command):
+            return await self._going_on(place, place.thread_id, given)
+        ready = read_input(given, self.engine)
+        run_id, run = await current_run(self._store(place), place.thread_id)
+        if run is not None:
+            raise RunExistsError(
+                f"run {run_id!r} has not ended ({run.status.value}): resume it with input None or "
+                "Command(resume=...), or use another thread_id"
+            )
+        return _Ready(ready, run_id)
+
+    async def _going_on(self, place: Place, thread_id: str, given: Command[Any] | None) -> _Ready:
+        snapshot = await self.aget_state(place.config)
+        if not snapshot.values and not snapshot.next:
+            raise RunNotFoundError(f"there is no run {thread_id!r} to resume: start it with a goal or a plan")
+        run_id = snapshot.values.get("run_id") or (await current_run(self._store(place), thread_id))[0]
+        if not snapshot.next:
+            return await self._ended(place, run_id, snapshot, given)
+        if given is None or given.resume is None:
+            return _Ready(given, run_id)
+        answered = read_resume(given, snapshot, self.engine)
+        return _Ready(answered.command, run_id, answered.steps)
+
+    async def _ended(
+        self, place: Place, run_id: str, snapshot: StateSnapshot, given: Command[Any] | None
+    ) -> _Ready:
+        if given is not None:
+            raise ApprovalError(f"run {run_id!r} has ended, no approval is pending: nothing was changed")
+        document = await stored_document(self._store(place), run_id)
+        return _Ready(None, run_id, done=document or dict(snapshot.values))
+
+
+def _as_chunks(document: dict[str, Any], kwargs: dict[str, Any]) -> list[Any]:
+    """An ended run's document as `astream` would give it."""
+    mode = kwargs.get("stream_mode") or "values"
+    modes = [mode] if isinstance(mode, str) else list(mode)
+    if "values" not in modes:
+        return []
+    if kwargs.get("version") == "v2":
+        return [{"type": "values", "ns": (), "data": document, "interrupts": ()}]
+    return [document if isinstance(mode, str) else ("values", document)]

@@ -1,0 +1,54 @@
+"""What a run is made of: its channels, settings, engine, questions, and the document it gives back."""
+
+from graph.state.channels import (
+    OUTPUT_KEYS,
+    STATE_FORMAT,
+    Decision,
+    Dispatch,
+    GraphInput,
+    GraphOutput,
+    GraphState,
+    StepTask,
+    merge,
+)
+from graph.state.document import build_document, effects, entries_of, usage_of
+from graph.state.engine import INVOCATION_KEY, Engine, Invocation, NoModelError
+from graph.state.questions import (
+    RESPONSE_SCHEMA,
+    ApprovalError,
+    Kind,
+    Request,
+    check_edit,
+    read_answer,
+    read_answers,
+)
+from graph.state.settings import Settings, SettingsError
+
+__all__ = [
+    "INVOCATION_KEY",
+    "OUTPUT_KEYS",
+    "RESPONSE_SCHEMA",
+    "STATE_FORMAT",
+    "ApprovalError",
+    "Decision",
+    "Dispatch",
+    "Engine",
+    "GraphInput",
+    "GraphOutput",
+    "GraphState",
+    "Invocation",
+    "Kind",
+    "NoModelError",
+    "Request",
+    "Settings",
+    "SettingsError",
+    "StepTask",
+    "build_document",
+    "check_edit",
+    "effects",
+    "entries_of",
+    "merge",
+    "read_answer",
+    "read_answers",
+    "usage_of",
+]

@@ -1,0 +1,123 @@
+"""The output document of a run, made from its journal alone: the graph, the CLI and `show` agree.
+
+Pure: the same entries give the same document, in this process or another, while the run goes on
+or years later.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from checkpoints import RunEntry, StepEntry
+from graph.plan import Plan, Step, StepStatus
+
+JsonDict = dict[str, Any]
+
+EFFECT_STATUSES = frozenset({StepStatus.SUCCEEDED, StepStatus.UNKNOWN})
+
+
+def build_document(
+    run: RunEntry,
+    plan: Plan | None,
+    entries: Mapping[str, StepEntry],
+    outputs: Mapping[str, Any],
+) -> JsonDict:
+    """The output document.
+
+    Args:
+        run: The run's own entry: status, answer, reason, what waits.
+        plan: The current revision, or None when the request needed no plan.
+        entries: Journal entries by step id; steps without one are pending.
+        outputs: Results by step id, where they were loaded; a result kept by reference and not
+            loaded shows as `{"$ref": digest, "bytes": n, "preview": text}`.
+
+    Returns:
+        `status, success, answer, reason, plan, steps, effects, replans, usage, pending`, all JSON.
+    """
+    steps = plan.steps if plan else ()
+    return {
+        "status": run.status.value,
+        "success": run.success,
+        "answer": run.answer,
+        "reason": run.reason,
+        "plan": plan.to_json() if plan else None,
+        "steps": [_step_row(step, plan, entries.get(step.id), outputs) for step in steps if plan],
+        "effects": effects(entries),
+        "replans": run.replans,
+        "usage": dict(run.usage),
+        "pending": list(run.pending),
+    }
+
+
+def entries_of(steps: Mapping[str, StepEntry], plan: Plan) -> dict[str, StepEntry]:
+    """The journal's entries that belong to the current steps of this plan."""
+    known = {step.id for step in plan.steps}
+    return {key: e for key, e in steps.items() if e.plan_id == plan.plan_id and key in known}
+
+
+def effects(entries: Mapping[str, StepEntry]) -> list[JsonDict]:
+    """Every write that happened or may have happened, oldest first."""
+    writes = [e for e in entries.values() if e.effect == "write" and e.status in EFFECT_STATUSES]
+    return [
+        {
+            "step": entry.step_id,
+            "tool": entry.tool,
+            "args": entry.input,
+            "status": entry.status.value,
+            "revision": entry.revision,
+            "idempotency_key": entry.idempotency_key,
+            "at": _time(entry, "ended_at") or _time(entry, "started_at"),
+        }
+        for entry in sorted(writes, key=lambda e: (str(_time(e, "ended_at")), e.step_id))
+    ]
+
+
+def usage_of(entries: Mapping[str, StepEntry], planner: Mapping[str, Any]) -> JsonDict:
+    """Calls and tokens of a run; token counts are None once any model call did not tell its own."""
+    calls = [e for e in entries.values() if e.model_calls]
+    spent: JsonDict = {
+        "model_calls": sum(e.model_calls for e in calls) + int(planner.get("model_calls", 0)),
+        "tool_calls": sum(e.attempts for e in entries.values() if e.tool),
+    }
+    for name in ("input_tokens", "output_tokens"):
+        counts = [getattr(e, name) for e in calls]
+        if planner.get("model_calls"):
+            counts.append(planner.get(name))
+        spent[name] = None if None in counts else sum(counts)
+    return spent
+
+
+def _step_row(step: Step, plan: Plan, entry: StepEntry | None, outputs: Mapping[str, Any]) -> JsonDict:
+    if entry is None:
+        empty = dict.fromkeys(("output", "error", "started_at", "ended_at", "idempotency_key"))
+        return {
+            "id": step.id,
+            "action": step.action,
+            "status": StepStatus.PENDING.value,
+            "attempts": 0,
+            "revision": plan.revision,
+            **empty,
+        }
+    return {
+        "id": step.id,
+        "action": step.action,
+        "status": entry.status.value,
+        "attempts": entry.attempts,
+        "output": outputs[step.id] if step.id in outputs else _inline(entry),
+        "error": entry.error.model_dump(mode="json") if entry.error else None,
+        "revision": entry.revision,
+        "started_at": _time(entry, "started_at"),
+        "ended_at": _time(entry, "ended_at"),
+        "idempotency_key": entry.idempotency_key,
+    }
+
+
+def _inline(entry: StepEntry) -> Any:
+    if entry.output_ref is None:
+        return entry.output
+    ref = entry.output_ref
+    return {"$ref": ref.digest, "bytes": ref.bytes, "preview": ref.preview}
+
+
+def _time(entry: StepEntry, name: str) -> str | None:
+    value = getattr(entry, name)
+    return value.isoformat() if value else None

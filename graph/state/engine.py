@@ -1,0 +1,65 @@
+"""What a graph was built with, and one invocation of it."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.runtime import RunControl
+
+from checkpoints import Journal
+from graph.plan import PlanrailError, Step, ToolStep
+from graph.state.settings import Settings
+from tools import RegisteredTool, ToolRegistry
+
+INVOCATION_KEY = "__planrail_invocation"
+
+
+class NoModelError(PlanrailError):
+    """A model role is needed that the graph was built without."""
+
+    code: ClassVar[str] = "no_model"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What a graph was built with; the same for all its runs."""
+
+    registry: ToolRegistry
+    models: Mapping[str, BaseChatModel]
+    settings: Settings
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    jitter: Callable[[], float] = random.random
+
+    def model(self, role: str) -> BaseChatModel | None:
+        """The model of a role, or the one given for all roles, or None."""
+        return self.models.get(role) or self.models.get("default")
+
+    def require_model(self, role: str) -> BaseChatModel:
+        model = self.model(role)
+        if model is None:
+            raise NoModelError(f"no {role} model: hand one to build_graph(models=...), or set OPENAI_API_KEY")
+        return model
+
+    def tool_of(self, step: Step) -> RegisteredTool | None:
+        return self.registry.get(step.tool) if isinstance(step, ToolStep) else None
+
+
+@dataclass
+class Invocation:
+    """One call of a graph, handed to the nodes in the config.
+
+    `answered` are the steps whose questions this call answers; `workspace` is the nodes' own, for as
+    long as the call lasts.
+    """
+
+    engine: Engine
+    run_id: str
+    journal: Journal
+    control: RunControl = field(default_factory=RunControl)
+    answered: frozenset[str] = frozenset()
+    workspace: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,92 @@
+"""Every limit and choice of a run in one model: from `PLANRAIL_*`, from arguments, from `--set`."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from graph.plan import PlanLimits, PlanrailError
+
+
+class SettingsError(PlanrailError):
+    """A setting does not exist or its value does not fit; the message names it and the remedy."""
+
+    code: ClassVar[str] = "bad_setting"
+
+
+class Settings(BaseSettings):
+    """Limits and choices of a run. Times are seconds, sizes bytes.
+
+    Source, strongest first: arguments (`--set KEY=VALUE`), then `PLANRAIL_<KEY>` of the environment.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="PLANRAIL_", frozen=True, extra="ignore")
+
+    approve_at: Literal["never", "low", "medium", "high"] = Field(
+        "high", description="Effective risk from which a step waits for a person; never asks nobody."
+    )
+    scheduling: Literal["lanes", "layered"] = Field(
+        "lanes", description="lanes walk on as inputs exist; layered runs one superstep per layer."
+    )
+    max_concurrency: int = Field(8, ge=1, le=1000, description="Steps running at once, over all lanes.")
+    max_steps: int = Field(200, ge=1, description="Steps a plan may have.")
+    max_expression_chars: int = Field(500, ge=1, description="Length of one ${...} expression.")
+    max_goal_chars: int = Field(100_000, ge=1, description="Length of a goal.")
+    plan_repairs: int = Field(2, ge=0, description="Times a faulty plan goes back to the model.")
+    max_replans: int = Field(2, ge=0, description="Revisions the replanner may make in one run.")
+    redo_attempts: int = Field(2, ge=0, description="Times llm output goes back with the reason.")
+    llm_attempts: int = Field(3, ge=1, description="Tries of one model call over soft failures.")
+    llm_timeout: float = Field(120.0, gt=0, description="Seconds one model call may take.")
+    backoff_base: float = Field(1.0, ge=0, description="First wait after a soft failure of a model call.")
+    backoff_cap: float = Field(20.0, ge=0, description="Longest wait between two tries of a model call.")
+    retry_after_limit: float = Field(60.0, ge=0, description="Longest Retry-After that is waited for.")
+    inline_bytes: int = Field(32_768, ge=256, description="Results above this are stored by reference.")
+    digest_chars: int = Field(2_000, ge=100, description="Characters of one result that enter a prompt.")
+
+    @classmethod
+    def of(cls, given: "Settings | Mapping[str, Any] | None") -> "Settings":
+        """Settings from what a caller hands in; raises SettingsError naming the key."""
+        if isinstance(given, Settings):
+            return given
+        values = dict(given or {})
+        for key in values:
+            _require_known(key)
+        try:
+            return cls(**values)
+        except ValidationError as error:
+            raise SettingsError(_explain(error)) from None
+
+    def with_overrides(self, pairs: Iterable[str]) -> Self:
+        """These settings with `KEY=VALUE` texts laid over them; raises SettingsError."""
+        values = self.model_dump()
+        for pair in pairs:
+            key, equals, text = pair.partition("=")
+            if not equals:
+                raise SettingsError(f"setting {pair!r} has no value: write --set KEY=VALUE")
+            _require_known(key.strip())
+            values[key.strip()] = text.strip()
+        try:
+            return type(self)(**values)
+        except ValidationError as error:
+            raise SettingsError(_explain(error)) from None
+
+    @property
+    def plan_limits(self) -> PlanLimits:
+        return PlanLimits(max_steps=self.max_steps, max_expression_chars=self.max_expression_chars)
+
+
+def _require_known(key: str) -> None:
+    names = list(Settings.model_fields)
+    if key not in names:
+        close = get_close_matches(key, names, n=3)
+        hint = f"did you mean {', '.join(close)}?" if close else f"settings are: {', '.join(names)}"
+        raise SettingsError(f"unknown setting {key!r}: {hint}")
+
+
+def _explain(error: ValidationError) -> str:
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"]) or "settings"
+    source = f"or PLANRAIL_{name.upper()} of the environment"
+    return f"setting {name!r} ({source}) does not accept {first.get('input')!r}: {first['msg']}"

@@ -1,0 +1,71 @@
+"""approval: ask one question and write the answer down. Nothing happens before it asks."""
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+from langgraph.types import interrupt
+
+from graph.plan import StepStatus
+from graph.state import RESPONSE_SCHEMA, ApprovalError, Decision, Request, StepTask, read_answer
+from nodes.decide.approvals import decision_from, status_after
+from nodes.lanes.rebuild import ensure_board, read_state
+from nodes.lanes.results import blank_entry
+from nodes.lanes.step import resolved_args
+from nodes.progress import step_states
+from nodes.session import RunSession
+
+
+async def approval(state: StepTask, runtime: Runtime[None]) -> dict[str, Any]:
+    """Ask about the step that `state` names.
+
+    When this resume answers other questions only, the node gives way at once: the superstep ends,
+    what was approved runs, and the scheduler asks the rest again. An answer that fits nothing
+    leaves the question open, with the error in it.
+    """
+    session = RunSession.of(runtime)
+    step_id = state["step"]
+    if session.answered and step_id not in session.answered:
+        return {}
+    pending = read_state("pending")["pending"]
+    request = Request(**next(item for item in pending if item["step"] == step_id))
+    answer = _ask(request)
+    await ensure_board(session)
+    decision = await _decide(session, request, answer)
+    return {"decisions": {step_id: decision}, "records": await _write_down(session, request, decision)}
+
+
+def _ask(request: Request) -> dict[str, Any]:
+    shown = request.to_json()
+    while True:
+        raw = interrupt(shown, response_schema=RESPONSE_SCHEMA)
+        try:
+            return read_answer(raw, request)
+        except ApprovalError as error:
+            shown = {**request.to_json(), "error": str(error)}
+
+
+async def _decide(session: RunSession, request: Request, answer: dict[str, Any]) -> Decision:
+    step = session.require_board().step(request.step)
+    edited = None
+    if answer["args"] is not None:
+        edited = {**await resolved_args(session, step, None), **answer["args"]}
+    return decision_from(answer, request, step, edited=edited, at=session.engine.now().isoformat())
+
+
+async def _write_down(session: RunSession, request: Request, decision: Decision) -> dict[str, Any]:
+    board = session.require_board()
+    step = board.step(request.step)
+    status = status_after(decision)
+    entry = board.entries.get(step.id) or blank_entry(session.run_id, board.plan, step, None)
+    changes: dict[str, Any] = {"approval": dict(decision), "status": status}
+    if status.settled:
+        changes |= {"ended_at": session.engine.now(), "note": decision["reason"] or ""}
+    if status is StepStatus.SUCCEEDED:
+        changes |= {"output": decision["result"], "error": None}
+    entry = entry.model_copy(update=changes)
+    board.record(entry, decision["result"])
+    await session.journal.commit(entry)
+    session.emit(
+        {"type": f"approval_{decision['decision']}", "step": step.id, "message": decision["reason"] or ""}
+    )
+    return step_states(board, board.take_changes())

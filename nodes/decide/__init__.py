@@ -1,0 +1,1 @@
+"""Pure decisions: frozen input, no clock, no I/O, no model."""

@@ -1,0 +1,116 @@
+"""Which steps wait for a person, what they are shown, and what their answer does."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from graph.plan import Plan, Risk, Step, StepStatus, ToolStep, canonical_json, max_risk
+from graph.state import Decision, Kind, Request, Settings
+from tools import RegisteredTool
+
+
+def effective_risk(step: Step, tool: RegisteredTool | None) -> Risk:
+    """The plan's risk, raised to the tool's floor; a plan never lowers it."""
+    return max_risk(step.risk, tool.risk) if tool else step.risk
+
+
+def standing_reason(step: Step, tool: RegisteredTool | None, settings: Settings) -> str | None:
+    """Why this step needs approval whatever its arguments turn out to be, or None."""
+    if settings.approve_at == "never":
+        return None
+    if step.require_approval:
+        return "the plan requires approval"
+    risk = effective_risk(step, tool)
+    return f"its risk is {risk.value}" if risk.rank >= Risk(settings.approve_at).rank else None
+
+
+def why_approval(
+    step: Step, tool: RegisteredTool | None, args: Mapping[str, Any], settings: Settings
+) -> str | None:
+    """Why this step must be approved with these arguments, or None."""
+    if settings.approve_at == "never":
+        return None
+    return standing_reason(step, tool, settings) or (tool.needs_approval(args) if tool else None)
+
+
+def digest_of(step: Step, args: Mapping[str, Any]) -> str:
+    """What an approval is bound to: the action and its resolved arguments."""
+    action = step.tool if isinstance(step, ToolStep) else "llm"
+    return sha256(canonical_json([action, dict(args)]).encode()).hexdigest()
+
+
+def make_request(
+    plan: Plan,
+    step: Step,
+    *,
+    kind: Kind,
+    run_id: str,
+    risk: Risk,
+    args: Mapping[str, Any],
+    shown: Mapping[str, Any],
+    reason: str,
+) -> Request:
+    """The question about one step; `shown` is `args` with redacted values hidden."""
+    digest = digest_of(step, args)
+    bound = canonical_json([plan.plan_id, plan.revision, step.id, digest, kind])
+    return Request(
+        id=f"ap-{sha256(bound.encode()).hexdigest()[:12]}",
+        kind=kind,
+        run_id=run_id,
+        step=step.id,
+        tool=step.tool if isinstance(step, ToolStep) else None,
+        args=dict(shown),
+        risk=risk.value,
+        reason=reason,
+        revision=plan.revision,
+        digest=digest,
+    )
+
+
+def is_approved(step: Step, plan: Plan, args: Mapping[str, Any], decision: Decision | None) -> bool:
+    """Whether `decision` allows exactly this call in exactly this revision."""
+    return decision is not None and allows(decision, plan) and decision["digest"] == digest_of(step, args)
+
+
+def allows(decision: Decision, plan: Plan) -> bool:
+    """Whether a person let the step run in this revision, with the arguments that were shown."""
+    return decision["decision"] in ("approve", "edit") and decision["revision"] == plan.revision
+
+
+def decision_from(
+    answer: Mapping[str, Any], request: Request, step: Step, *, edited: Mapping[str, Any] | None, at: str
+) -> Decision:
+    """The durable form of an answer. `edited` are the whole arguments after an edit, else None."""
+    return Decision(
+        approval_id=request.id,
+        step=request.step,
+        kind=request.kind,
+        decision=answer["decision"],
+        args=answer["args"],
+        digest=digest_of(step, edited) if edited is not None else request.digest,
+        revision=request.revision,
+        then=answer["then"],
+        result=answer["result"],
+        by=answer["by"],
+        reason=answer["reason"],
+        at=at,
+    )
+
+
+def rejected_for_replan(decisions: Mapping[str, Decision], revision: int) -> frozenset[str]:
+    return frozenset(
+        step for step, d in decisions.items() if d["then"] == "replan" and d["revision"] == revision
+    )
+
+
+def status_after(decision: Decision) -> StepStatus:
+    """The step's status once the answer is in."""
+    match decision["decision"]:
+        case "reject":
+            return StepStatus.REJECTED
+        case "happened":
+            return StepStatus.SUCCEEDED
+        case "stop":
+            return StepStatus.UNKNOWN
+        case _:
+            return StepStatus.PENDING

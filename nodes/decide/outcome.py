@@ -1,0 +1,110 @@
+"""How a run ends: its status, its answer, and an honest reason when it is not done."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from checkpoints import StepEntry
+from graph.plan import Plan, RunStatus, Step, StepStatus
+from nodes.decide.readiness import MISSING, Statuses
+
+ANSWER_CHARS = 20_000
+
+
+def cancel_rest(plan: Plan, statuses: Statuses) -> dict[str, StepStatus]:
+    """`statuses` with every step that will not run any more marked cancelled."""
+    return {
+        step.id: StepStatus.CANCELLED if status in (StepStatus.PENDING, StepStatus.WAITING) else status
+        for step in plan.steps
+        for status in [statuses.get(step.id, StepStatus.PENDING)]
+    }
+
+
+def final_status(plan: Plan, statuses: Statuses, *, stopped_by: str | None = None) -> RunStatus:
+    """The run's status from its steps' final ones.
+
+    Succeeded means that no step failed, was rejected, cancelled or left in doubt, but for optional
+    ones; a skip by the plan's own policy is no fault. `stopped_by` is the decision (`reject` or
+    `stop`) with which a person ended the run.
+    """
+    if stopped_by is not None:
+        return RunStatus.REJECTED if stopped_by == "reject" else RunStatus.STOPPED
+    lost = [s for s in plan.steps if not s.optional and _lost(statuses[s.id])]
+    if not lost:
+        return RunStatus.SUCCEEDED
+    if any(statuses[step.id].ok for step in plan.steps):
+        return RunStatus.PARTIAL
+    if all(statuses[step.id] in (StepStatus.REJECTED, StepStatus.CANCELLED) for step in lost):
+        return RunStatus.REJECTED
+    return RunStatus.FAILED
+
+
+def _lost(status: StepStatus) -> bool:
+    return status in (MISSING - {StepStatus.SKIPPED}) or status is StepStatus.UNKNOWN
+
+
+def answer_of(plan: Plan, statuses: Statuses, outputs: Mapping[str, Any]) -> str | None:
+    """The results of the plan's last steps: one as it is, several by title; None when there are none."""
+    depended_on = {dep for step in plan.steps for dep in step.depends_on}
+    leaves = [s for s in plan.steps if s.id not in depended_on and statuses[s.id].ok]
+    if not leaves:
+        return None
+    if len(leaves) == 1:
+        return _as_text(outputs.get(leaves[0].id))
+    return "\n".join(f"{_name(step)}: {_as_text(outputs.get(step.id))}" for step in leaves)
+
+
+def reason_of(
+    plan: Plan,
+    statuses: Statuses,
+    entries: Mapping[str, StepEntry],
+    no_replan: str | None,
+) -> str | None:
+    """Why the run is not wholly done, step by step; None when nothing is missing."""
+    lines = [line for step in plan.steps if (line := _why(step, statuses, entries.get(step.id)))]
+    if lines and no_replan:
+        lines.append(no_replan)
+    return "; ".join(lines) or None
+
+
+def _why(step: Step, statuses: Statuses, entry: StepEntry | None) -> str | None:
+    status = statuses[step.id]
+    note = entry.note if entry else ""
+    match status:
+        case StepStatus.FAILED:
+            error = entry.error if entry else None
+            return f"{step.id} failed: {error.code}: {error.message}" if error else f"{step.id} failed"
+        case StepStatus.UNKNOWN:
+            return f"{step.id}: it is not known whether it happened"
+        case StepStatus.REJECTED:
+            return f"{step.id} was rejected" + (f": {note}" if note else "")
+        case StepStatus.SKIPPED | StepStatus.CANCELLED:
+            missing = [dep for dep in step.depends_on if not statuses[dep].ok]
+            because = f" because {', '.join(missing)} gave no result" if missing else ""
+            return f"{step.id} did not run{because}"
+        case _:
+            return None
+
+
+def honest_answer(reason: str | None, done: str | None, effects: list[dict[str, Any]]) -> str:
+    """The answer of a run that is not wholly done: why, what is done, which effects happened."""
+    parts = [f"Not done, because {reason}." if reason else "Not done."]
+    if done:
+        parts.append(f"Done: {done}")
+    if effects:
+        named = ", ".join(f"{e['step']} ({e['tool']}, {e['status']})" for e in effects)
+        parts.append(f"Effects: {named}.")
+    return "\n".join(parts)
+
+
+def _name(step: Step) -> str:
+    return step.title or step.id
+
+
+def _as_text(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return (
+        text
+        if len(text) <= ANSWER_CHARS
+        else f"{text[:ANSWER_CHARS]}... (truncated {ANSWER_CHARS} of {len(text)})"
+    )

@@ -1,0 +1,135 @@
+"""Which steps may run, which cannot any more, and what the run does next."""
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from graph.plan import OnDependencyFailure, Plan, Step, StepStatus
+
+Statuses = Mapping[str, StepStatus]
+
+MISSING = frozenset({StepStatus.FAILED, StepStatus.SKIPPED, StepStatus.REJECTED, StepStatus.CANCELLED})
+
+
+class Readiness(StrEnum):
+    """What a pending step's dependencies say of it."""
+
+    WAIT = "wait"
+    READY = "ready"
+    SKIP = "skip"
+    BLOCKED = "blocked"
+
+
+class Move(StrEnum):
+    """What the run does next, strongest first."""
+
+    EXECUTE = "execute"
+    REPLAN = "replan"
+    ASK = "ask"
+    REPORT = "report"
+
+
+def readiness(step: Step, statuses: Statuses) -> Readiness:
+    """Judge one pending step by the statuses of its dependencies."""
+    states = [statuses.get(dep, StepStatus.PENDING) for dep in step.depends_on]
+    if any(state in MISSING for state in states):
+        policy = step.on_dependency_failure
+        match policy:
+            case OnDependencyFailure.ABORT:
+                return Readiness.BLOCKED
+            case OnDependencyFailure.SKIP:
+                return Readiness.SKIP
+            case OnDependencyFailure.DEGRADE:
+                pass
+            case _:
+                assert_never(policy)
+    return Readiness.READY if all(state.settled for state in states) else Readiness.WAIT
+
+
+def ready_steps(plan: Plan, statuses: Statuses) -> list[str]:
+    """Pending steps whose inputs exist, in plan order."""
+    return [s.id for s in pending_steps(plan, statuses) if readiness(s, statuses) is Readiness.READY]
+
+
+def pending_steps(plan: Plan, statuses: Statuses) -> list[Step]:
+    return [s for s in plan.steps if statuses.get(s.id, StepStatus.PENDING) is StepStatus.PENDING]
+
+
+def settle_skips(plan: Plan, statuses: Statuses) -> dict[str, StepStatus]:
+    """`statuses` with every step that its own policy skips marked so, to the fixed point."""
+    settled = dict(statuses)
+    waiting = pending_steps(plan, settled)
+    while True:
+        skipped = [s.id for s in waiting if readiness(s, settled) is Readiness.SKIP]
+        if not skipped:
+            return settled
+        settled.update(dict.fromkeys(skipped, StepStatus.SKIPPED))
+        waiting = [s for s in waiting if s.id not in skipped]
+
+
+def replan_causes(plan: Plan, statuses: Statuses, wanted: Set[str] = frozenset()) -> tuple[str, ...]:
+    """Steps whose end asks for another plan, in plan order.
+
+    A failed or skipped step with a dependent that aborts; a failed leaf that is not optional; and
+    the steps of `wanted`, which a person rejected asking for another plan. A step that a person
+    rejected otherwise asks for none: that was decided.
+    """
+    blocked_by = _aborting_dependencies(plan, statuses)
+    depended_on = {dep for step in plan.steps for dep in step.depends_on}
+    causes = []
+    for step in plan.steps:
+        status = statuses.get(step.id, StepStatus.PENDING)
+        if status is StepStatus.FAILED:
+            lost = step.id in blocked_by or (step.id not in depended_on and not step.optional)
+        elif status is StepStatus.SKIPPED:
+            lost = step.id in blocked_by
+        else:
+            lost = status is StepStatus.REJECTED and step.id in wanted
+        if lost:
+            causes.append(step.id)
+    return tuple(causes)
+
+
+def _aborting_dependencies(plan: Plan, statuses: Statuses) -> set[str]:
+    blocked = [s for s in pending_steps(plan, statuses) if readiness(s, statuses) is Readiness.BLOCKED]
+    return {dep for step in blocked for dep in step.depends_on}
+
+
+@dataclass(frozen=True)
+class Next:
+    """The next move and the steps it is about."""
+
+    move: Move
+    steps: tuple[str, ...] = ()
+
+
+def next_move(
+    plan: Plan,
+    statuses: Statuses,
+    *,
+    gated: Iterable[str],
+    causes: tuple[str, ...],
+    may_replan: bool,
+) -> Next:
+    """Decide the next move.
+
+    All that can run without a person runs first, whatever else failed: what a run does never
+    depends on which of two parallel steps was quicker. Then another plan, then questions.
+
+    Args:
+        plan: The current revision.
+        statuses: With skips settled.
+        gated: Ready steps that wait for a person's approval.
+        causes: From `replan_causes`.
+        may_replan: Whether limits and the loop guard still allow another revision.
+    """
+    closed = set(gated)
+    ready = [step_id for step_id in ready_steps(plan, statuses) if step_id not in closed]
+    if ready:
+        return Next(Move.EXECUTE, tuple(ready))
+    if causes and may_replan:
+        return Next(Move.REPLAN, causes)
+    doubtful = [s.id for s in plan.steps if statuses.get(s.id) is StepStatus.UNKNOWN]
+    asked = [s.id for s in plan.steps if s.id in closed or s.id in doubtful]
+    return Next(Move.ASK, tuple(asked)) if asked else Next(Move.REPORT)

@@ -1,0 +1,92 @@
+"""The next move of a run, judged from its board: shared by the scheduler, validator and replanner."""
+
+from dataclasses import dataclass, field
+
+from graph.plan import PlanrailError, ReferenceFailure, Step, StepStatus
+from graph.state import GraphState, Request
+from nodes.decide.approvals import effective_risk, make_request, rejected_for_replan, why_approval
+from nodes.decide.readiness import Move, Next, next_move, ready_steps, replan_causes
+from nodes.lanes.rebuild import asks_itself, is_gated
+from nodes.lanes.step import resolved_args
+from nodes.session import RunSession
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The next move, the questions it asks, and the steps that ask by themselves."""
+
+    next: Next
+    requests: dict[str, Request] = field(default_factory=dict)
+    asking: frozenset[str] = frozenset()
+    stopped_by: str | None = None
+
+
+async def judge(session: RunSession, state: GraphState) -> Judgement:
+    """Judge what comes next; resolves the arguments of every step that waits for approval."""
+    board = session.require_board()
+    revision = board.plan.revision
+    decisions = session.decisions
+    stop = next((d for d in decisions.values() if "stop" in (d["decision"], d["then"])), None)
+    if stop is not None:
+        return Judgement(Next(Move.REPORT), stopped_by=stop["decision"])
+    ready = [board.step(step_id) for step_id in ready_steps(board.plan, board.statuses)]
+    asking = frozenset(s.id for s in ready if asks_itself(board.entries.get(s.id)))
+    requests = {
+        s.id: request
+        for s in ready
+        if s.id not in asking and is_gated(session, s) and (request := await approval_request(session, s))
+    }
+    causes = replan_causes(board.plan, board.statuses, rejected_for_replan(decisions, revision))
+    move = next_move(
+        board.plan,
+        board.statuses,
+        gated={*requests, *asking},
+        causes=causes,
+        may_replan=not state.get("no_replan"),
+    )
+    if move.move is Move.ASK:
+        doubtful = [s for s in move.steps if board.statuses[s] is StepStatus.UNKNOWN]
+        requests |= {s: outcome_request(session, board.step(s)) for s in doubtful}
+    return Judgement(move, requests, asking)
+
+
+async def approval_request(session: RunSession, step: Step) -> Request | None:
+    """The question about one ready step; None when it would fail anyway, so nobody need be asked."""
+    board = session.require_board()
+    tool = session.engine.tool_of(step)
+    try:
+        args = await resolved_args(session, step, session.decisions.get(step.id))
+    except (ReferenceFailure, PlanrailError):
+        return None
+    if tool is not None and (tool.args_problems(args) or tool.denied(args)):
+        return None
+    reason = why_approval(step, tool, args, session.settings)
+    if reason is None:
+        return None
+    return make_request(
+        board.plan,
+        step,
+        kind="approval",
+        run_id=session.run_id,
+        risk=effective_risk(step, tool),
+        args=args,
+        shown=tool.redacted(args) if tool else args,
+        reason=reason,
+    )
+
+
+def outcome_request(session: RunSession, step: Step) -> Request:
+    """The question whether a write in doubt happened."""
+    board = session.require_board()
+    entry = board.entries[step.id]
+    shown = entry.input if isinstance(entry.input, dict) else {}
+    return make_request(
+        board.plan,
+        step,
+        kind="outcome",
+        run_id=session.run_id,
+        risk=effective_risk(step, session.engine.tool_of(step)),
+        args={"attempts": entry.attempts, **shown},
+        shown=shown,
+        reason=entry.error.message if entry.error else "its outcome is not known",
+    )

@@ -1,0 +1,1 @@
+"""Lanes: how steps run inside one superstep, from claim to journaled result."""

@@ -1,0 +1,67 @@
+"""The board from the state and the journal, once per superstep."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph.config import get_config
+from langgraph.pregel._read import ChannelRead
+
+from checkpoints import StepEntry
+from graph.plan import Plan, Step, StepStatus
+from graph.state import Decision, entries_of
+from nodes.decide.approvals import standing_reason
+from nodes.lanes.board import Board
+from nodes.session import RunSession
+
+
+def read_state(*channels: str) -> dict[str, Any]:
+    """Channels of the superstep's state. A node that a Send started is not given the state."""
+    return dict(ChannelRead.do_read(get_config(), select=list(channels)))
+
+
+async def ensure_board(session: RunSession) -> Board:
+    """The superstep's board; built here when a resume starts directly in the executors."""
+    async with session.building:
+        if session.board is None:
+            state = read_state("plan", "decisions")
+            await rebuild(session, Plan.from_json(state["plan"]), state.get("decisions") or {})
+    return session.require_board()
+
+
+async def rebuild(session: RunSession, plan: Plan, decisions: Mapping[str, Decision]) -> Board:
+    """A new board. In one process the entries are at hand; after a resume the journal has them."""
+    if session.board is None:
+        log = await session.journal.load()
+        entries, outputs = entries_of(log.steps, plan), {}
+    else:
+        entries, outputs = entries_of(session.board.entries, plan), session.board.outputs
+    session.decisions = decisions
+    board = Board(plan, entries, gate=lambda step: is_gated(session, step))
+    board.outputs = outputs
+    board.draining = lambda: session.control.drain_requested
+    session.board = board
+    return board
+
+
+def is_gated(session: RunSession, step: Step) -> bool:
+    """Whether a ready step must not start in a lane: a person, or its own question, comes first."""
+    board = session.require_board()
+    entry = board.entries.get(step.id)
+    if asks_itself(entry):
+        return True
+    decision = session.decisions.get(step.id)
+    if (
+        decision
+        and decision["revision"] == board.plan.revision
+        and decision["decision"] in ("approve", "edit")
+    ):
+        return False
+    waits = entry is not None and entry.status is StepStatus.WAITING
+    return waits or standing_reason(step, session.engine.tool_of(step), session.settings) is not None
+
+
+def asks_itself(entry: StepEntry | None) -> bool:
+    """Whether the step's tool called `interrupt()`: it then runs in a graph task of its own."""
+    if entry is None or entry.status is not StepStatus.WAITING:
+        return False
+    return isinstance(entry.approval, dict) and entry.approval.get("kind") == "question"

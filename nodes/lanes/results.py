@@ -1,0 +1,77 @@
+"""What one step's execution came to, and how it turns into a journal entry."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from checkpoints import StepEntry, StepError
+from graph.plan import Plan, Step, StepStatus, ToolStep
+from tools import CallFailed
+
+ERROR_KIND_OF_STATUS = {"unknown": StepStatus.UNKNOWN}
+
+
+@dataclass(frozen=True)
+class Result:
+    """The end of one step's execution. `output` is JSON; tokens are None where nobody told them."""
+
+    status: StepStatus
+    output: Any = None
+    error: StepError | None = None
+    note: str = ""
+    model_calls: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+def failed(kind: str, code: str, message: str) -> Result:
+    """A failed (or, for kind unknown, an in-doubt) end."""
+    status = ERROR_KIND_OF_STATUS.get(kind, StepStatus.FAILED)
+    return Result(status, error=StepError(kind=kind, code=code, message=message))
+
+
+def failed_call(outcome: CallFailed) -> Result:
+    return failed(outcome.kind, outcome.code, outcome.message)
+
+
+def blank_entry(run_id: str, plan: Plan, step: Step, prior: StepEntry | None) -> StepEntry:
+    """The entry of a step before its next try; attempts and model calls go on counting."""
+    return StepEntry(
+        run_id=run_id,
+        plan_id=plan.plan_id,
+        revision=plan.revision,
+        step_id=step.id,
+        action=step.action,
+        tool=step.tool if isinstance(step, ToolStep) else None,
+        status=StepStatus.PENDING,
+        attempts=prior.attempts if prior else 0,
+        model_calls=prior.model_calls if prior else 0,
+        started_at=prior.started_at if prior else None,
+    )
+
+
+def started(entry: StepEntry, now: datetime) -> StepEntry:
+    """The intent of one more try."""
+    return entry.model_copy(
+        update={
+            "status": StepStatus.RUNNING,
+            "attempts": entry.attempts + 1,
+            "started_at": entry.started_at or now,
+        }
+    )
+
+
+def ended(entry: StepEntry, result: Result, now: datetime) -> StepEntry:
+    """The entry with its result."""
+    return entry.model_copy(
+        update={
+            "status": result.status,
+            "output": result.output,
+            "error": result.error,
+            "note": result.note,
+            "model_calls": entry.model_calls + result.model_calls,
+            "input_tokens": result.input_tokens,
+            "output_tokens": result.output_tokens,
+            "ended_at": now,
+        }
+    )

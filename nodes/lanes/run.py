@@ -1,0 +1,42 @@
+"""The execution of one claimed step: what it works with, and its entry as it grows."""
+
+from dataclasses import dataclass
+
+from checkpoints import StepEntry
+from graph.plan import Step
+from graph.state import Decision
+from nodes.lanes.board import Board
+from nodes.lanes.results import blank_entry
+from nodes.session import RunSession
+from tools import RegisteredTool
+
+
+@dataclass
+class StepRun:
+    """One step's execution. `prior` is its entry from before, when a process ended or a person was asked."""
+
+    session: RunSession
+    board: Board
+    step: Step
+    tool: RegisteredTool | None
+    prior: StepEntry | None
+    decision: Decision | None
+    entry: StepEntry
+
+    @classmethod
+    def of(cls, session: RunSession, step_id: str, decision: Decision | None) -> "StepRun":
+        board = session.require_board()
+        step = board.step(step_id)
+        prior = board.entries.get(step_id)
+        return cls(
+            session=session,
+            board=board,
+            step=step,
+            tool=session.engine.tool_of(step),
+            prior=prior,
+            decision=decision,
+            entry=blank_entry(session.run_id, board.plan, step, prior),
+        )
+
+    def emit(self, event: str, message: str = "") -> None:
+        self.session.emit({"type": event, "step": self.step.id, "message": message})

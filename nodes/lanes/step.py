@@ -1,0 +1,97 @@
+"""One step from its inputs to its journaled result. No fault of a step leaves this module."""
+
+from typing import Any, Literal
+
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
+from langgraph.types import Interrupt
+
+from graph.plan import LlmStep, ReferenceFailure, Scope, Step, StepStatus, ToolStep, resolve
+from graph.state import Decision
+from nodes.decide.approvals import allows, is_approved, why_approval
+from nodes.lanes.llm_call import run_llm
+from nodes.lanes.results import Result, ended, failed
+from nodes.lanes.run import StepRun
+from nodes.lanes.tool_call import run_tool
+from nodes.session import RunSession
+
+
+async def run_step(session: RunSession, step_id: str, decision: Decision | None, *, alone: bool) -> None:
+    """Run a claimed step to its result, or to a gate: a person's approval, or a tool's own question.
+
+    With `alone` (the step has a graph task for itself) a tool's `interrupt()` goes up to LangGraph;
+    else the step gives way, and the scheduler starts it again alone.
+    """
+    run = StepRun.of(session, step_id, decision)
+    try:
+        args = await resolved_args(session, run.step, decision)
+    except ReferenceFailure as error:
+        await _finish(run, failed("hard", error.code, str(error)))
+        return
+    if _must_wait(run, args):
+        await _gate(run, "approval")
+        return
+    try:
+        result = await _act(run, args)
+    except GraphBubbleUp as question:
+        await _gate(run, "question")
+        if not alone:
+            return
+        raise _signed(question, step_id) from None
+    await _finish(run, result)
+
+
+def _must_wait(run: StepRun, args: dict[str, Any]) -> bool:
+    why = why_approval(run.step, run.tool, args, run.session.settings)
+    return why is not None and not is_approved(run.step, run.board.plan, args, run.decision)
+
+
+async def _act(run: StepRun, args: dict[str, Any]) -> Result:
+    if isinstance(run.step, LlmStep):
+        return await run_llm(run, run.step, args["instruction"])
+    return await run_tool(run, args)
+
+
+async def _gate(run: StepRun, kind: Literal["approval", "question"]) -> None:
+    run.entry = run.entry.model_copy(update={"status": StepStatus.WAITING, "approval": {"kind": kind}})
+    run.board.give_back(run.entry)
+    await run.session.journal.commit(run.entry)
+
+
+async def _finish(run: StepRun, result: Result) -> None:
+    run.entry = ended(run.entry, result, run.session.engine.now())
+    (stored,) = await run.session.journal.commit(run.entry)
+    run.board.record(stored, result.output)
+    run.emit(f"step_{result.status.value}", result.error.message if result.error else "")
+
+
+async def resolved_args(session: RunSession, step: Step, decision: Decision | None) -> dict[str, Any]:
+    """What would run: a tool's arguments, or `{"instruction": text}`; a person's edits laid over.
+
+    Raises:
+        ReferenceFailure: A result lacks what the step refers to.
+    """
+    plan = session.require_board().plan
+    results = {dep: await session.output_of(dep) for dep in step.depends_on}
+    scope = Scope(steps=results, params=plan.params)
+    if not isinstance(step, ToolStep):
+        return {"instruction": resolve(step.instruction, scope)}
+    tool = session.engine.tool_of(step)
+    # Decoded before text is put in: a result inside JSON text must not change its structure.
+    given = tool.decode_args(step.args) if tool else step.args
+    args: dict[str, Any] = {name: resolve(value, scope) for name, value in given.items()}
+    if decision is not None and decision["args"] and allows(decision, plan):
+        return {**args, **decision["args"]}
+    return args
+
+
+def _signed(question: GraphBubbleUp, step_id: str) -> GraphBubbleUp:
+    """A tool's own `interrupt()` with the asking step written on it, so that an answer finds it."""
+    if not isinstance(question, GraphInterrupt) or not question.args:
+        return question
+    asked: tuple[Interrupt, ...] = tuple(question.args[0])
+    return GraphInterrupt(
+        tuple(
+            Interrupt(value={"kind": "question", "step": step_id, "question": i.value}, id=i.id)
+            for i in asked
+        )
+    )

@@ -1,0 +1,121 @@
+"""A tool step's tries: intent, call, retry, doubt."""
+
+from typing import Any
+
+from graph.plan import StepStatus
+from nodes.decide.retries import Backoff, wait_before_retry
+from nodes.lanes.admission import GLOBAL_CAP, Demand
+from nodes.lanes.doubt import reconcile
+from nodes.lanes.results import Result, failed, failed_call, started
+from nodes.lanes.run import StepRun
+from tools import CallFailed, CallSucceeded, RegisteredTool, call_tool, idempotency_key
+
+
+async def run_tool(run: StepRun, args: dict[str, Any]) -> Result:
+    """Call the step's tool until it succeeds, fails for good, or leaves its outcome in doubt."""
+    tool = run.tool
+    assert tool is not None
+    refusal = _refusal(tool, args)
+    if refusal is not None:
+        return refusal
+    key = idempotency_key(run.board.plan.plan_id, run.step.id, None, tool.name, args)
+    run.entry = run.entry.model_copy(
+        update={"input": tool.redacted(args), "effect": tool.effect, "idempotency_key": key}
+    )
+    if _in_doubt(run, tool):
+        settled = await _settle_doubt(run, tool, key, args, _interrupted())
+        if settled is not None:
+            return settled
+    return await _try_until_settled(run, tool, key, args)
+
+
+async def _try_until_settled(run: StepRun, tool: RegisteredTool, key: str, args: dict[str, Any]) -> Result:
+    backoff = backoff_of(run, tool)
+    demand = demand_of(run, tool, args)
+    tries = 0
+    while True:
+        async with run.board.admission.slot(demand, run.board.priority(run.step.id)):
+            await _write_intent(run, tool, first=tries == 0)
+            outcome = await call_tool(tool, args, key=key, timeout=run.step.timeout)
+        tries += 1
+        if isinstance(outcome, CallSucceeded):
+            return Result(StepStatus.SUCCEEDED, outcome.output)
+        if outcome.kind == "unknown":
+            settled = await _settle_doubt(run, tool, key, args, outcome)
+            if settled is not None:
+                return settled
+        elif outcome.kind == "hard":
+            return failed_call(outcome)
+        wait = wait_before_retry(
+            backoff, tries, retry_after=outcome.retry_after, jitter=run.session.engine.jitter()
+        )
+        if wait is None:
+            return failed("soft", outcome.code, outcome.message)
+        run.emit("step_retry", f"{outcome.message}; again in {wait:.1f} s")
+        await run.session.engine.sleep(wait)
+
+
+def _refusal(tool: RegisteredTool, args: dict[str, Any]) -> Result | None:
+    problems = tool.args_problems(args)
+    if problems:
+        return failed("hard", "bad_args", "; ".join(f"{name}: {text}" for name, text in problems))
+    denied = tool.denied(args)
+    return failed("hard", "forbidden", denied) if denied else None
+
+
+async def _write_intent(run: StepRun, tool: RegisteredTool, *, first: bool) -> None:
+    """A write's first intent is durable before the call; a read's rides with the next commit."""
+    run.entry = started(run.entry, run.session.engine.now())
+    run.emit("step_started" if first else "step_attempt")
+    if tool.effect == "write" and first:
+        await run.session.journal.commit(run.entry)
+    else:
+        run.session.journal.note(run.entry)
+
+
+def _in_doubt(run: StepRun, tool: RegisteredTool) -> bool:
+    interrupted = run.prior is not None and run.prior.status is StepStatus.RUNNING
+    return interrupted and tool.effect == "write" and not tool.policy.idempotent
+
+
+def _interrupted() -> CallFailed:
+    return CallFailed(
+        kind="unknown",
+        code="interrupted",
+        message="the process ended while the call was under way; it may have happened",
+        retry_after=None,
+    )
+
+
+async def _settle_doubt(
+    run: StepRun, tool: RegisteredTool, key: str, args: dict[str, Any], outcome: CallFailed
+) -> Result | None:
+    """Ask the tool's reconcile hook; None when the call did not happen and may be made."""
+    verdict, output = await reconcile(tool, key, args)
+    if verdict == "done":
+        return Result(StepStatus.SUCCEEDED, output, note="found done by reconcile")
+    if verdict == "not_done":
+        return None
+    return failed_call(outcome)
+
+
+def backoff_of(run: StepRun, tool: RegisteredTool) -> Backoff:
+    policy = tool.policy
+    return Backoff(
+        attempts=run.step.max_attempts or policy.max_attempts,
+        base=policy.backoff_base,
+        factor=policy.backoff_factor,
+        cap=policy.backoff_cap,
+        limit=run.session.settings.retry_after_limit,
+    )
+
+
+def demand_of(run: StepRun, tool: RegisteredTool, args: dict[str, Any]) -> Demand:
+    """The caps this call counts against: all steps, its tool's, its session's."""
+    limits = {GLOBAL_CAP: run.session.settings.max_concurrency}
+    policy = tool.policy
+    if policy.max_concurrency is not None:
+        limits[f"tool:{tool.name}"] = policy.max_concurrency
+    if policy.session_arg is not None:
+        limits[f"session:{tool.name}:{args.get(policy.session_arg)}"] = 1
+    return Demand(limits)

@@ -1,0 +1,74 @@
+"""planner: the first revision, from the caller or from a model; or an answer that needs none."""
+
+import uuid
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from graph.plan import Plan, RunStatus, check_plan
+from graph.state import STATE_FORMAT, GraphState
+from nodes.models import Spent
+from nodes.progress import RUNNING, document, put_run
+from nodes.prompts import planner_messages
+from nodes.proposals import Proposal, propose, read_plan
+from nodes.session import RunSession
+
+
+async def planner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
+    """Put the first revision into the state.
+
+    A plan that the journal already holds is taken as it is: the process ended between writing it
+    down and the checkpoint, and the model is not asked again.
+    """
+    session = RunSession.of(runtime)
+    await put_run(session, state, None, **RUNNING)
+    spent = Spent()
+    proposal = await _proposal(session, state, spent)
+    begun = {
+        "format": STATE_FORMAT,
+        "run_id": session.run_id,
+        "goal": state.get("goal") or (proposal.plan.goal if proposal.plan else ""),
+        "records": None,
+        "decisions": None,
+        "no_replan": None,
+        "replans": 0,
+        "planner_usage": spent.to_json(),
+    }
+    seen = GraphState(**{**state, **begun})  # type: ignore[typeddict-item]  # resets are None
+    if proposal.plan is None:
+        return {**begun, **await _end_without_plan(session, seen, proposal)}
+    await session.journal.put_plan(proposal.plan.revision, proposal.plan.to_json())
+    run = await put_run(session, seen, proposal.plan, **RUNNING)
+    session.emit({"type": "plan_accepted", "step": None, "message": f"{len(proposal.plan.steps)} steps"})
+    return {**begun, **await document(session, run, proposal.plan)}
+
+
+async def _proposal(session: RunSession, state: GraphState, spent: Spent) -> Proposal:
+    plans = (await session.journal.load()).plans
+    if plans:
+        return Proposal(plan=Plan.from_json(plans[min(plans)]))
+    if state.get("plan") is not None:
+        return Proposal(plan=Plan.from_json(state["plan"]))
+    engine = session.engine
+    return await propose(
+        session,
+        "planner",
+        planner_messages(state["goal"], engine.registry),
+        read=read_plan(state["goal"], uuid.uuid4().hex, "planner"),
+        check=lambda plan: check_plan(plan, engine.registry, session.settings.plan_limits),
+        spent=spent,
+    )
+
+
+async def _end_without_plan(session: RunSession, state: GraphState, proposal: Proposal) -> dict[str, Any]:
+    answered = proposal.answer is not None
+    run = await put_run(
+        session,
+        state,
+        None,
+        status=RunStatus.SUCCEEDED if answered else RunStatus.FAILED,
+        success=answered,
+        answer=proposal.answer,
+        reason=proposal.cannot,
+    )
+    return {**await document(session, run, None), "plan": None}

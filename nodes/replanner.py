@@ -1,0 +1,172 @@
+"""replanner: another revision that keeps what is done, or the reason why there is none."""
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from checkpoints import StepEntry
+from graph.plan import (
+    History,
+    Plan,
+    PlanProblem,
+    ReferenceFailure,
+    StepStatus,
+    ToolStep,
+    call_digest,
+    check_plan,
+    merge_replan,
+    parse_plan,
+)
+from graph.state import Dispatch, GraphState
+from nodes.decide.readiness import Move
+from nodes.judge import judge
+from nodes.lanes.rebuild import rebuild
+from nodes.lanes.step import resolved_args
+from nodes.models import Spent
+from nodes.progress import RUNNING, put_run
+from nodes.prompts import replanner_messages
+from nodes.proposals import Read, propose
+from nodes.session import RunSession
+
+
+async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
+    """Put the next revision into the state, or say why the run goes on without one."""
+    session = RunSession.of(runtime)
+    plan = Plan.from_json(state["plan"])
+    board = await rebuild(session, plan, state.get("decisions") or {})
+    written = (await session.journal.load()).plans.get(plan.revision + 1)
+    if written is not None:
+        return await _adopt(session, state, Plan.from_json(written), Spent())
+    refusal = _refusal(session, state)
+    if refusal is not None:
+        return await _give_up(session, state, refusal, Spent())
+    history = await _history(session)
+    failures = {s: _why(board.entries.get(s)) for s in state["dispatch"]["steps"]}
+    spent = Spent()
+    proposal = await propose(
+        session,
+        "replanner",
+        replanner_messages(plan, failures, history.completed, session.engine.registry, session.settings),
+        read=_read(plan, history),
+        check=lambda new: check_plan(new, session.engine.registry, session.settings.plan_limits, history),
+        spent=spent,
+    )
+    if proposal.plan is None:
+        return await _give_up(session, state, f"no other plan: {proposal.cannot or proposal.answer}", spent)
+    await _write_revision(session, proposal.plan)
+    return await _adopt(session, state, proposal.plan, spent)
+
+
+def _refusal(session: RunSession, state: GraphState) -> str | None:
+    if session.engine.model("replanner") is None:
+        return "no model was given that could replan"
+    limit = session.settings.max_replans
+    return f"the limit of {limit} replans is reached" if (state.get("replans") or 0) >= limit else None
+
+
+async def _history(session: RunSession) -> History:
+    """What a new plan is held against: results, calls that failed, effects that happened."""
+    board = session.require_board()
+    completed: dict[str, Any] = {}
+    failed: set[str] = set()
+    done: set[str] = set()
+    for step in board.plan.steps:
+        status = board.statuses[step.id]
+        if status.ok:
+            completed[step.id] = await session.output_of(step.id)
+        if not isinstance(step, ToolStep) or status not in (StepStatus.SUCCEEDED, StepStatus.FAILED):
+            continue
+        try:
+            args = await resolved_args(session, step, session.decisions.get(step.id))
+        except ReferenceFailure:
+            continue
+        (done if status.ok else failed).add(call_digest(step.tool, args))
+    return History(
+        previous=board.plan, completed=completed, failed_calls=frozenset(failed), done_effects=frozenset(done)
+    )
+
+
+def _read(old: Plan, history: History) -> Read:
+    def read(said: dict[str, Any]) -> tuple[Plan | None, tuple[PlanProblem, ...]]:
+        body = {"goal": old.goal, "params": old.params, "steps": said.get("steps")}
+        body["steps"] = _with_completed_ids(body["steps"], old, history)
+        proposal, problems = parse_plan(body, goal=old.goal, plan_id=old.plan_id, author="replanner")
+        if proposal is None:
+            return None, problems
+        merged = merge_replan(old, proposal, set(history.completed))
+        if len(merged.steps) == len(history.completed):
+            return None, (PlanProblem("empty", None, "the plan adds no step to what is already done"),)
+        return merged, problems
+
+    return read
+
+
+def _with_completed_ids(steps: Any, old: Plan, history: History) -> Any:
+    """The proposal with the kept steps it leaves out, so that its references to them are known."""
+    if not isinstance(steps, list):
+        return steps
+    given = {str(s.get("id")).strip() for s in steps if isinstance(s, dict)}
+    known: Any = old.to_json()["steps"]
+    kept = [s for s in known if s["id"] in history.completed and s["id"] not in given]
+    return [*kept, *steps] if steps else steps
+
+
+def _why(entry: StepEntry | None) -> str:
+    if entry is None:
+        return "it did not run"
+    if entry.error is not None:
+        return f"{entry.error.kind}: {entry.error.code}: {entry.error.message}"
+    return f"{entry.status.value}: {entry.note}"
+
+
+async def _write_revision(session: RunSession, plan: Plan) -> None:
+    """The revision, and the entries of replaced steps set aside under their old revision."""
+    board = session.require_board()
+    kept = {s.id for s in plan.steps if board.statuses.get(s.id, StepStatus.PENDING).ok}
+    aside = [e for k, e in board.entries.items() if k not in kept]
+    await session.journal.put_plan(plan.revision, plan.to_json())
+    await session.journal.commit(
+        *(e.model_copy(update={"step_id": f"{e.step_id}@r{e.revision}"}) for e in aside),
+        *(_reset(e, plan.revision) for e in aside),
+    )
+
+
+def _reset(entry: StepEntry, revision: int) -> StepEntry:
+    return StepEntry(
+        run_id=entry.run_id,
+        plan_id=entry.plan_id,
+        revision=revision,
+        step_id=entry.step_id,
+        action=entry.action,
+        status=StepStatus.PENDING,
+        attempts=0,
+    )
+
+
+async def _adopt(session: RunSession, state: GraphState, plan: Plan, spent: Spent) -> dict[str, Any]:
+    session.board = None
+    update: dict[str, Any] = {
+        "plan": plan.to_json(),
+        "replans": (state.get("replans") or 0) + 1,
+        "planner_usage": _sum(state.get("planner_usage") or {}, spent),
+        "dispatch": Dispatch(move=Move.EXECUTE.value, steps=[], alone=[]),
+    }
+    await put_run(session, GraphState(**{**state, **update}), plan, **RUNNING)  # type: ignore[typeddict-item]
+    session.emit({"type": "plan_revised", "step": None, "message": f"revision {plan.revision}"})
+    return update
+
+
+async def _give_up(session: RunSession, state: GraphState, why: str, spent: Spent) -> dict[str, Any]:
+    """No other plan: what does not depend on the loss still goes on, then the run reports."""
+    update = {"no_replan": why, "planner_usage": _sum(state.get("planner_usage") or {}, spent)}
+    judged = await judge(session, GraphState(**{**state, **update}))  # type: ignore[typeddict-item]
+    session.emit({"type": "replan_refused", "step": None, "message": why})
+    return {**update, "dispatch": Dispatch(move=judged.next.move.value, steps=[], alone=[])}
+
+
+def _sum(before: dict[str, Any], spent: Spent) -> dict[str, Any]:
+    """Planner and replanner spending so far; unknown plus anything is unknown."""
+    after = spent.to_json()
+    if not before.get("model_calls") or not after["model_calls"]:
+        return after if after["model_calls"] else before
+    return {k: None if None in (before[k], after[k]) else before[k] + after[k] for k in after}

@@ -1,0 +1,123 @@
+"""What a model said, read as data: strict where a plan is meant, tolerant of wrapping only."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, best_match
+from langchain_core.messages import AIMessage
+
+from graph.plan import LlmStep
+
+THINK_END = "</think>"
+THINK_START = "<think>"
+FENCE = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\r?\n")
+
+
+class BadReply(Exception):  # noqa: N818 (a reply is bad; nothing of the program is in error)
+    """The reply does not fit; the message says why, in words a model can act on."""
+
+
+def text_of(reply: AIMessage) -> str:
+    """The reply's visible text: reasoning blocks are no part of it.
+
+    Raises:
+        BadReply: The model refused, was cut off, or said nothing.
+    """
+    refusal = reply.additional_kwargs.get("refusal")
+    if refusal:
+        raise BadReply(f"the model refused: {refusal}")
+    if reply.response_metadata.get("finish_reason") == "length":
+        raise BadReply("the reply was cut off at the token limit: be briefer")
+    text = str(reply.text)
+    if THINK_END in _before_json(text):
+        text = text.rpartition(THINK_END)[2] if text.count(THINK_END) == 1 else _after_thinking(text)
+    elif text.lstrip().startswith(THINK_START):
+        text = ""
+    if not text.strip():
+        raise BadReply("the reply is empty")
+    return text
+
+
+def _before_json(text: str) -> str:
+    """The part in which a `</think>` ends reasoning; inside a whole JSON document it is data."""
+    return "" if text.lstrip().startswith(("{", "[", "```")) else text
+
+
+def _after_thinking(text: str) -> str:
+    """Text after the first block's end: a later `</think>` may be data of the answer."""
+    return text.partition(THINK_END)[2]
+
+
+def json_object_in(text: str) -> dict[str, Any]:
+    """The one JSON object of a reply, bare, fenced, or with prose around it; raises BadReply.
+
+    The parser itself finds the object's end, so fences and braces inside its strings are data.
+    """
+    starts = [_skip(text, 0)]
+    starts += [_skip(text, match.end()) for match in FENCE.finditer(text)]
+    starts.append(text.find("{"))
+    problem = "the reply holds no JSON object"
+    for start in starts:
+        if start < 0 or start >= len(text) or text[start] != "{":
+            continue
+        try:
+            value, _ = _DECODER.raw_decode(text, start)
+        except ValueError as error:
+            problem = f"the JSON object cannot be read: {error}"
+            continue
+        except RecursionError:
+            problem = "the JSON object is nested too deep"
+            continue
+        if isinstance(value, dict):
+            return value
+    raise BadReply(problem)
+
+
+def _skip(text: str, start: int) -> int:
+    while start < len(text) and text[start] in " \t\r\n\ufeff":
+        start += 1
+    return start
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def read_step_output(step: LlmStep, reply: AIMessage) -> Any:
+    """An llm step's result: text, one of `choices`, or JSON that fits `output_schema`.
+
+    Raises:
+        BadReply: It fits none of them.
+    """
+    text = text_of(reply)
+    if step.choices is not None:
+        return _choice(text, step.choices)
+    if step.output_schema is None:
+        return text.strip()
+    return _structured(text, step.output_schema)
+
+
+def _choice(text: str, choices: tuple[str, ...]) -> str:
+    said = text.strip().strip("\"'`.").strip().casefold()
+    for choice in choices:
+        if choice.casefold() == said:
+            return choice
+    raise BadReply(f"answer with exactly one of: {', '.join(choices)}")
+
+
+def _structured(text: str, schema: Mapping[str, Any]) -> Any:
+    value = json_object_in(text)
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        raise BadReply(f"the step's output_schema is itself not valid: {error.message}") from None
+    fault = best_match(Draft202012Validator(schema).iter_errors(value))
+    if fault is not None:
+        raise BadReply(f"{fault.json_path}: {fault.message}")
+    return value

@@ -1,0 +1,85 @@
+"""scheduler: what may run now, what must be asked, or that nothing is left."""
+
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from checkpoints import StepEntry
+from graph.plan import Plan, RunStatus, StepStatus
+from graph.state import Dispatch, GraphState
+from nodes.decide.readiness import Move
+from nodes.judge import Judgement, judge
+from nodes.lanes.rebuild import rebuild
+from nodes.lanes.results import blank_entry
+from nodes.progress import RUNNING, document, put_run, step_states
+from nodes.session import RunSession
+
+
+async def scheduler(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
+    """Rebuild the board and decide the next move; the edges send it."""
+    session = RunSession.of(runtime)
+    session.answered = frozenset()
+    plan = Plan.from_json(state["plan"])
+    board = await rebuild(session, plan, state.get("decisions") or {})
+    judged = await judge(session, state)
+    dispatch = Dispatch(
+        move=judged.next.move.value, steps=list(judged.next.steps), alone=sorted(judged.asking)
+    )
+    update: dict[str, Any] = {
+        "dispatch": dispatch,
+        "records": step_states(board, board.take_changes()),
+        "stopped_by": judged.stopped_by,
+    }
+    if judged.next.move is Move.ASK:
+        return {**update, **await _ask(session, state, judged)}
+    if session.run is None or session.run.status is RunStatus.WAITING:
+        run = await put_run(session, state, plan, **RUNNING)
+        update["status"], update["pending"] = run.status.value, []
+    return update
+
+
+async def _ask(session: RunSession, state: GraphState, judged: Judgement) -> dict[str, Any]:
+    """Write down what waits before anybody is asked."""
+    board = session.require_board()
+    waiting = [_waiting_entry(session, step_id) for step_id in judged.next.steps]
+    await session.journal.commit(*(entry for entry in waiting if entry is not None))
+    pending = [judged.requests[s].to_json() for s in judged.next.steps if s in judged.requests]
+    pending += [_question(session, s) for s in judged.next.steps if s in judged.asking]
+    for item in pending:
+        session.emit({"type": "approval_requested", "step": item["step"], "message": item["reason"]})
+    run = await put_run(
+        session,
+        state,
+        board.plan,
+        status=RunStatus.WAITING,
+        pending=pending,
+        reason=f"waiting for a person: {', '.join(item['step'] for item in pending)}",
+    )
+    return await document(session, run, board.plan)
+
+
+def _waiting_entry(session: RunSession, step_id: str) -> StepEntry | None:
+    board = session.require_board()
+    prior = board.entries.get(step_id)
+    if prior is not None and prior.status in (StepStatus.WAITING, StepStatus.UNKNOWN):
+        return None
+    entry = blank_entry(session.run_id, board.plan, board.step(step_id), prior)
+    entry = entry.model_copy(update={"status": StepStatus.WAITING, "approval": {"kind": "approval"}})
+    board.entries[step_id] = entry
+    return entry
+
+
+def _question(session: RunSession, step_id: str) -> dict[str, Any]:
+    step = session.require_board().step(step_id)
+    return {
+        "id": f"question-{step_id}",
+        "kind": "question",
+        "run_id": session.run_id,
+        "step": step_id,
+        "tool": getattr(step, "tool", None),
+        "args": {},
+        "risk": step.risk.value,
+        "reason": "its tool asks a question of its own",
+        "revision": session.require_board().plan.revision,
+        "digest": "",
+    }

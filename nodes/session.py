@@ -1,0 +1,80 @@
+"""The nodes' workspace during one invocation: the board, the run's entry, the stream."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from langgraph.config import get_config
+from langgraph.runtime import RunControl, Runtime
+
+from checkpoints import Journal, RunEntry
+from graph.plan import RunStatus
+from graph.state import INVOCATION_KEY, Decision, Engine, Invocation, Settings
+from nodes.lanes.board import Board
+
+
+@dataclass
+class RunSession:
+    """What the nodes share while one invocation lasts."""
+
+    invocation: Invocation
+    answered: frozenset[str]
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    emit: Callable[[dict[str, Any]], None] = lambda _event: None
+    board: Board | None = None
+    run: RunEntry | None = None
+    building: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @classmethod
+    def of(cls, runtime: Runtime[None]) -> "RunSession":
+        """The session of this invocation; events go to the stream of the node that asks."""
+        invocation = get_config().get("configurable", {}).get(INVOCATION_KEY)
+        assert isinstance(invocation, Invocation), (
+            "planrail's nodes run in the graph that build_graph returns"
+        )
+        session: RunSession = invocation.workspace.setdefault("session", cls(invocation, invocation.answered))
+        session.emit = runtime.stream_writer
+        return session
+
+    @property
+    def engine(self) -> Engine:
+        return self.invocation.engine
+
+    @property
+    def run_id(self) -> str:
+        return self.invocation.run_id
+
+    @property
+    def journal(self) -> Journal:
+        return self.invocation.journal
+
+    @property
+    def control(self) -> RunControl:
+        return self.invocation.control
+
+    @property
+    def settings(self) -> Settings:
+        return self.engine.settings
+
+    def require_board(self) -> Board:
+        assert self.board is not None, "a board is built before any step is looked at"
+        return self.board
+
+    async def output_of(self, step_id: str) -> Any:
+        """A step's result, from memory or, after a resume, from the journal; None when it has none."""
+        board = self.require_board()
+        entry = board.entries.get(step_id)
+        if entry is None or not entry.status.ok:
+            return None
+        if step_id not in board.outputs:
+            board.outputs[step_id] = await self.journal.output(entry)
+        return board.outputs[step_id]
+
+    async def load_run(self) -> RunEntry:
+        """The run's entry as journaled, or a new one."""
+        log = await self.journal.load()
+        now = self.engine.now()
+        return log.run or RunEntry(
+            run_id=self.run_id, goal="", status=RunStatus.RUNNING, created_at=now, updated_at=now
+        )
