@@ -1,0 +1,74 @@
+"""`planrail`: the commands put together, and the one place where an error becomes a line and an exit code."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from graph.cli.errors import ExitCode, error_code, error_line, exit_code_of_error
+from graph.cli.looking import check, runs, show, steps
+from graph.cli.terminal import prepare_streams, write_json, write_lines
+from graph.cli.working import approve, decide, demo, reject, resume, run
+
+app = typer.Typer(
+    name="planrail",
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Runs versioned plans step by step, in parallel, written down, resumable, with approvals.",
+    epilog="Exit codes: 0 succeeded, 1 failed or partial, 2 bad usage or input, 3 waiting for a person, "
+    "4 store busy or unavailable, 130 interrupted.",
+)
+
+for _command in (run, resume, approve, reject, decide, show, steps, runs, check, demo):
+    app.command()(_command)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line.
+
+    Args:
+        argv: Arguments without the program's name; those of this process when absent.
+
+    Returns:
+        The exit code.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    prepare_streams()
+    try:
+        result = app(args=words or ["--help"], prog_name="planrail", standalone_mode=False)
+    except BrokenPipeError:
+        # Whoever read our output has left; Python must not complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.FAILED
+    except (Exception, KeyboardInterrupt, typer.Abort) as error:  # noqa: BLE001 - the outermost frame
+        return _refuse(error, as_json="--json" in words)
+    return int(result or 0)
+
+
+def _refuse(error: BaseException, *, as_json: bool) -> int:
+    line = error_line(error)
+    if os.environ.get("PLANRAIL_DEBUG") == "1":
+        traceback.print_exception(error)
+    if as_json:
+        write_json({"error": {"code": error_code(error), "message": line}})
+    write_lines([f"error: {line}"], stderr=True)
+    return exit_code_of_error(error)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        write_lines([f"planrail {version('planrail')}"])
+        raise typer.Exit(0)
+
+
+@app.callback()
+def _planrail(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Runs versioned plans step by step, in parallel, written down, resumable, with approvals."""

@@ -1,0 +1,108 @@
+"""A run as its journal tells it, readable while another process works on it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from checkpoints import Journal, OpenedStore, RunBusyError, RunEntry, RunLog, StepEntry, find_run
+from graph.cli.errors import NoSuchRun
+from graph.plan import Plan, RunStatus
+from graph.state import build_document
+
+STATE_COLUMNS = (
+    "task_id", "step_id", "status", "attempts", "input_snapshot", "output_snapshot", "error_message",
+    "created_at", "updated_at",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunView:
+    """One run, read once. `interrupted`: it says running, and no process holds it."""
+
+    entry: RunEntry
+    plan: Plan | None
+    log: RunLog
+    document: dict[str, Any]
+    interrupted: bool
+
+
+async def require_run(opened: OpenedStore, run_id: str) -> RunEntry:
+    """The run's entry; raises NoSuchRun."""
+    entry = await find_run(opened.store, run_id)
+    if entry is None:
+        raise NoSuchRun(
+            f"no run {run_id!r} in {opened.path}: `planrail runs` lists them, --db names another file"
+        )
+    return entry
+
+
+async def read_run(opened: OpenedStore, run_id: str, *, whole_outputs: bool) -> RunView:
+    """Everything that is written down about a run.
+
+    Args:
+        opened: The database.
+        run_id: The run.
+        whole_outputs: Load results that are kept by reference; else they show as reference and preview.
+
+    Raises:
+        NoSuchRun: The database does not know it.
+    """
+    await require_run(opened, run_id)
+    journal = Journal(opened.store, run_id)
+    log = await journal.load()
+    assert log.run is not None
+    plan = _current_plan(log)
+    entries = _entries_of(log, plan)
+    outputs = await _large_outputs(journal, entries) if whole_outputs else {}
+    document = build_document(log.run, plan, entries, outputs)
+    return RunView(log.run, plan, log, document, _is_interrupted(opened, log.run))
+
+
+def state_rows(view: RunView) -> list[dict[str, Any]]:
+    """The state table: one row for each step of the current plan, in its order."""
+    ids = [step.id for step in view.plan.steps] if view.plan else []
+    return [_state_row(view.entry.run_id, step_id, view.log.steps.get(step_id)) for step_id in ids]
+
+
+def _state_row(run_id: str, step_id: str, entry: StepEntry | None) -> dict[str, Any]:
+    if entry is None:
+        values: tuple[Any, ...] = (run_id, step_id, "pending", 0, None, None, None, None, None)
+        return dict(zip(STATE_COLUMNS, values, strict=True))
+    created, updated = entry.started_at, entry.ended_at or entry.started_at
+    values = (
+        run_id,
+        step_id,
+        entry.status.value,
+        entry.attempts,
+        entry.input if entry.input_ref is None else entry.input_ref.preview,
+        entry.output if entry.output_ref is None else entry.output_ref.preview,
+        entry.error.message if entry.error else None,
+        created.isoformat() if created else None,
+        updated.isoformat() if updated else None,
+    )
+    return dict(zip(STATE_COLUMNS, values, strict=True))
+
+
+def _current_plan(log: RunLog) -> Plan | None:
+    if not log.plans:
+        return None
+    revision = log.run.revision if log.run else None
+    return Plan.from_json(log.plans[revision if revision in log.plans else max(log.plans)])
+
+
+def _entries_of(log: RunLog, plan: Plan | None) -> dict[str, StepEntry]:
+    return {key: entry for key, entry in log.steps.items() if plan and entry.plan_id == plan.plan_id}
+
+
+async def _large_outputs(journal: Journal, entries: dict[str, StepEntry]) -> dict[str, Any]:
+    large = {key: entry for key, entry in entries.items() if entry.output_ref is not None}
+    return {key: await journal.output(entry) for key, entry in large.items()}
+
+
+def _is_interrupted(opened: OpenedStore, entry: RunEntry) -> bool:
+    if entry.status is not RunStatus.RUNNING:
+        return False
+    try:
+        with opened.run_lock(entry.run_id):
+            return True
+    except RunBusyError:
+        return False

@@ -1,0 +1,171 @@
+"""Text views of runs and plans: pure functions from data to lines."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.text import Text
+
+from checkpoints import RunEntry
+from graph.cli.documents import STATE_COLUMNS, RunView, state_rows
+from graph.cli.invocation import command_line
+from graph.cli.terminal import short, table, visible
+from graph.plan import Plan, ToolStep
+
+Line = Text | str
+
+_STYLES = {
+    "succeeded": "green",
+    "failed": "red",
+    "partial": "yellow",
+    "rejected": "red",
+    "stopped": "yellow",
+    "waiting": "magenta",
+    "unknown": "magenta",
+    "running": "cyan",
+    "interrupted": "yellow",
+}
+
+
+def run_lines(view: RunView, database: str) -> Iterator[Line]:
+    """All that a person wants to know of a run: state, steps, effects, and what it waits for."""
+    document = view.document
+    yield _headline(view)
+    yield f"goal    {short(view.entry.goal, 200)}"
+    if view.entry.reason:
+        yield f"reason  {visible(view.entry.reason)}"
+    if view.plan is not None:
+        yield ""
+        yield from _step_lines(view.plan, document["steps"])
+    yield from _effect_lines(document["effects"])
+    if view.entry.answer:
+        yield from ("", "answer", *_indented(view.entry.answer))
+    yield from pending_lines(view.entry.run_id, document["pending"], database)
+    if view.interrupted:
+        yield ""
+        yield "its process ended before the run did; go on with"
+        yield f"  {command_line('resume', view.entry.run_id, database=database)}"
+
+
+def pending_lines(run_id: str, pending: Sequence[Mapping[str, Any]], database: str) -> Iterator[Line]:
+    """What waits for a person, exactly as it would run, and the commands that answer."""
+    for question in pending:
+        yield ""
+        yield Text.assemble(("waiting ", "bold magenta"), *_question_title(question))
+        for name, value in question["args"].items():
+            yield from _argument_lines(str(name), value)
+        step = str(question["step"])
+        for label, words in _answers(question["kind"], run_id, step):
+            yield f"  {label:14}{command_line(*words, database=database)}"
+
+
+def _question_title(question: Mapping[str, Any]) -> list[str]:
+    what = f"{question['step']}  {question['tool'] or 'llm'}  risk {question['risk']}"
+    return [visible(f"{what}  ({question['reason']})")]
+
+
+def _answers(kind: str, run_id: str, step: str) -> list[tuple[str, list[str]]]:
+    if kind == "outcome":
+        return [
+            ("it happened", ["decide", run_id, step, "happened"]),
+            ("it did not", ["decide", run_id, step, "not-happened"]),
+            ("give up", ["decide", run_id, step, "stop"]),
+        ]
+    return [
+        ("approve", ["approve", run_id, step]),
+        ("reject", ["reject", run_id, step, "--reason", "WHY"]),
+    ]
+
+
+def _argument_lines(name: str, value: Any) -> Iterator[str]:
+    if isinstance(value, str) and "\n" in value:
+        yield f"    {visible(name)} ="
+        yield from _indented(value, "      | ")
+    else:
+        yield f"    {visible(name)} = {short(value, 2000)}"
+
+
+def _indented(text: str, indent: str = "  ") -> Iterator[str]:
+    return (f"{indent}{line}" for line in visible(text).splitlines())
+
+
+def _headline(view: RunView) -> Text:
+    status = "interrupted" if view.interrupted else view.entry.status.value
+    parts: list[str | tuple[str, str]] = [
+        ("run ", "bold"),
+        view.entry.run_id,
+        "  ",
+        (status, _STYLES[status]),
+    ]
+    if view.plan is not None:
+        parts.append(f"  plan revision {view.plan.revision}")
+    if view.entry.replans:
+        parts.append(f"  {view.entry.replans} replanned")
+    return Text.assemble(*parts)
+
+
+def _step_lines(plan: Plan, steps: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    rows = [_step_cells(plan, step) for step in steps]
+    for row, line in zip(rows, table((), [cells for cells, _note in rows], "  "), strict=True):
+        status = row[0][0]
+        text = Text(line)
+        text.stylize(_STYLES.get(status.strip(), ""), 2, 2 + len(status))
+        yield text
+        if row[1]:
+            yield f"      {row[1]}"
+
+
+def _step_cells(plan: Plan, step: Mapping[str, Any]) -> tuple[list[str], str]:
+    planned = plan.step(str(step["id"]))
+    does = planned.tool if isinstance(planned, ToolStep) else planned.action
+    tries = f"{step['attempts']} attempts" if step["attempts"] > 1 else ""
+    cells = [str(step["status"]), short(step["id"], 40), short(does, 40), _duration(step), tries]
+    if step["error"]:
+        return cells, short(f"{step['error']['code']}: {step['error']['message']}", 300)
+    return cells, "" if step["output"] is None else short(step["output"], 100)
+
+
+def _duration(step: Mapping[str, Any]) -> str:
+    if not step["started_at"] or not step["ended_at"]:
+        return ""
+    spent = datetime.fromisoformat(step["ended_at"]) - datetime.fromisoformat(step["started_at"])
+    return f"{spent.total_seconds():.2f} s"
+
+
+def _effect_lines(effects: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    if not effects:
+        return
+    yield ""
+    yield "effects"
+    for effect in effects:
+        doubt = "  (may have happened)" if effect["status"] == "unknown" else ""
+        words = (short(effect["step"], 40), short(effect["tool"], 40), short(effect["args"], 120))
+        yield f"  {'  '.join(words)}{doubt}"
+
+
+def runs_lines(runs: Sequence[RunEntry]) -> list[str]:
+    """One line for each run."""
+    if not runs:
+        return ["no runs yet"]
+    rows = [
+        [short(run.run_id, 40), run.status.value, _minute(run.created_at), short(run.goal, 60)]
+        for run in runs
+    ]
+    return table(["RUN", "STATUS", "STARTED", "GOAL"], rows)
+
+
+def state_lines(view: RunView) -> list[str]:
+    """The state table of a run, cut to what fits a line; `--json` has the whole values."""
+    cells = [
+        ["" if row[name] is None else short(row[name], 40) for name in STATE_COLUMNS]
+        for row in state_rows(view)
+    ]
+    return table(STATE_COLUMNS, cells)
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else short(value, 40)
+
+
+def _minute(moment: datetime) -> str:
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M")

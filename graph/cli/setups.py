@@ -1,0 +1,86 @@
+"""What a later command must know to take up a run: with which tools and settings it was started."""
+
+import sys
+from pathlib import Path
+
+from langchain_core.language_models import BaseChatModel
+from langgraph.store.base import BaseStore
+from pydantic import BaseModel, ConfigDict
+
+from graph.cli.errors import UsageProblem
+from graph.demo import demo_models, demo_tools
+from graph.models import models_from_environment
+from tools import ToolRegistry, load_tools
+
+_NAMESPACE = ("planrail", "cli", "setups")
+
+
+class RunSetup(BaseModel):
+    """How a run was started, as the command line keeps it beside the run's journal.
+
+    `folder` is where the command was given: modules are looked up there. `shop` is the demo's database.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    tools: str | None = None
+    folder: str = ""
+    settings: tuple[str, ...] = ()
+    shop: str | None = None
+
+    def with_changes(self, tools: str | None, settings: list[str]) -> "RunSetup":
+        """This setup with what a later command says anew laid over it."""
+        changed = {"settings": (*self.settings, *settings)}
+        return self.model_copy(update={**changed, "tools": absolute(tools)} if tools is not None else changed)
+
+
+def new_setup(tools: str | None, settings: list[str]) -> RunSetup:
+    return RunSetup(tools=absolute(tools), folder=str(Path.cwd()), settings=tuple(settings))
+
+
+def absolute(spec: str | None) -> str | None:
+    """A tools spec that names a file, such that it still does from another folder."""
+    if spec is None:
+        return None
+    file, colon, attribute = spec.rpartition(":")
+    if not file.endswith(".py"):
+        file, colon, attribute = spec, "", ""
+    return f"{Path(file).resolve()}{colon}{attribute}" if file.endswith(".py") else spec
+
+
+async def remember(store: BaseStore, run_id: str, setup: RunSetup) -> None:
+    """Keep the setup of a run; durable on return."""
+    await store.aput(_NAMESPACE, run_id, setup.model_dump(mode="json"), index=False)
+
+
+async def recall(store: BaseStore, run_id: str) -> RunSetup | None:
+    """The setup of a run, or None for a run that was started from Python."""
+    item = await store.aget(_NAMESPACE, run_id)
+    return None if item is None else RunSetup.model_validate(item.value)
+
+
+def tools_of(setup: RunSetup) -> ToolRegistry:
+    """The tools that a run was started with; raises ToolLoadError."""
+    if setup.shop is not None:
+        return demo_tools(Path(setup.shop))
+    if setup.tools is None:
+        return ToolRegistry.of()
+    if setup.folder and setup.folder not in sys.path:
+        sys.path.append(setup.folder)
+    return load_tools(setup.tools)
+
+
+def models_of(setup: RunSetup) -> dict[str, BaseChatModel]:
+    """The models of the environment; the demo's recorded answer where there are none."""
+    return demo_models() if setup.shop is not None else models_from_environment()
+
+
+def require_setup(setup: RunSetup | None, run_id: str, tools: str | None) -> RunSetup:
+    """The setup of a run to go on with; raises UsageProblem when nobody knows its tools."""
+    if setup is not None:
+        return setup
+    if tools is None:
+        raise UsageProblem(
+            f"run {run_id} was not started from the command line, and its tools are not known: add --tools"
+        )
+    return RunSetup()

@@ -1,0 +1,69 @@
+"""Writing to a terminal, a pipe or a file: the same words, coloured only where somebody looks."""
+
+import json
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+_UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn"}
+
+
+def visible(text: str) -> str:
+    """The text with control, direction and other invisible characters spelt out, newlines and tabs kept.
+
+    What a tool or a model says must not steer the terminal it is shown in.
+    """
+    return "".join(_spelt(char) if _is_unsafe(char) else char for char in text)
+
+
+def _is_unsafe(char: str) -> bool:
+    return char not in "\n\t" and unicodedata.category(char) in _UNSAFE
+
+
+def _spelt(char: str) -> str:
+    return f"\\u{ord(char):04x}" if ord(char) <= 0xFFFF else f"\\U{ord(char):08x}"  # noqa: PLR2004
+
+
+def short(value: Any, limit: int = 80) -> str:
+    """One line of a value: text as it is, anything else as compact JSON, cut to `limit` characters."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    line = " ".join(visible(text).split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def prepare_streams() -> None:
+    """Let no character that a terminal's encoding lacks end a command."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def console(*, stderr: bool = False) -> Console:
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def write_lines(lines: Iterable[Text | str], *, stderr: bool = False) -> None:
+    target = console(stderr=stderr)
+    for line in lines:
+        target.print(line)
+
+
+def write_json(document: Any) -> None:
+    """One JSON document on stdout, in ASCII where the stream is not UTF-8."""
+    stream: TextIO = sys.stdout
+    is_utf8 = (stream.encoding or "").lower().replace("-", "").startswith("utf8")
+    stream.write(json.dumps(document, ensure_ascii=not is_utf8, indent=2) + "\n")
+    stream.flush()
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
+    """Rows as aligned lines; wide characters count as the two cells that they fill."""
+    every = [header, *rows] if header else list(rows)
+    widths = [max(map(cell_len, column)) for column in zip(*every, strict=True)]
+    return [indent + "  ".join(map(set_cell_size, row, widths)).rstrip() for row in every]

@@ -1,0 +1,168 @@
+"""The commands that work on a run: start it, go on with it, answer it."""
+
+import uuid
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from checkpoints import check_run_id
+from graph.cli import options
+from graph.cli.documents import RunView
+from graph.cli.errors import UsageProblem, exit_code_of_status
+from graph.cli.inputs import (
+    checked_goal,
+    decider,
+    read_json,
+    read_json_object,
+    read_plan,
+    read_settings,
+    require_planner,
+    require_runnable,
+)
+from graph.cli.render import run_lines
+from graph.cli.runner import Answer, Changes, Equipment, NewRun, go_on, start
+from graph.cli.setups import RunSetup, models_of, new_setup, tools_of
+from graph.cli.terminal import write_json, write_lines
+from graph.demo import complaint_plan, demo_intro, outbox_lines, shop_beside
+from graph.plan import Plan
+
+
+def run(
+    goal: Annotated[str | None, typer.Argument(metavar="GOAL", help="What is to be done.")] = None,
+    *,
+    plan: options.OptionalPlanFile = None,
+    tools: options.Tools = None,
+    database: options.Database = options.DATABASE,
+    run_id: options.RunIdOption = None,
+    settings: options.SetOption = None,
+    as_json: options.AsJson = False,
+) -> int:
+    """Start a run: of a plan that you give, or of a goal that a model plans."""
+    setup = new_setup(tools, settings or [])
+    equipment = Equipment(tools_of(setup), models_of(setup), read_settings(setup.settings))
+    name = check_run_id(run_id) if run_id is not None else f"run-{uuid.uuid4().hex[:8]}"
+    if goal is not None:
+        checked_goal(goal, equipment.settings)
+    given = read_plan(plan, goal, equipment.settings) if plan is not None else None
+    if given is not None:
+        require_runnable(given, equipment.tools, equipment.settings, equipment.models)
+    elif goal is None:
+        raise UsageProblem("nothing to do: give a GOAL in words, or a plan with --plan FILE")
+    else:
+        require_planner(equipment.models)
+    new = NewRun(name, given.goal if given else goal or "", given, setup, equipment)
+    return _report(start(database, new, whole_outputs=as_json), database, as_json=as_json)
+
+
+def resume(
+    run_id: options.RunArgument,
+    *,
+    tools: options.Tools = None,
+    database: options.Database = options.DATABASE,
+    settings: options.SetOption = None,
+    as_json: options.AsJson = False,
+) -> int:
+    """Go on with a run that was interrupted; finished steps are not run again."""
+    return _go_on(run_id, database, Changes(tools, settings or []), None, as_json=as_json)
+
+
+def approve(
+    run_id: options.RunArgument,
+    step: options.StepArgument = None,
+    *,
+    args: Annotated[
+        str | None, typer.Option("--args", metavar="JSON", help="Other arguments to run the step with.")
+    ] = None,
+    by: options.By = None,
+    tools: options.Tools = None,
+    database: options.Database = options.DATABASE,
+    settings: options.SetOption = None,
+    as_json: options.AsJson = False,
+) -> int:
+    """Let a waiting step run, with the arguments that were shown or with your own."""
+    reply: dict[str, Any] = {"decision": "approve", "by": decider(by)}
+    if args is not None:
+        reply |= {"decision": "edit", "args": read_json_object(args, "--args")}
+    answer: Answer = ("approval", step, reply)
+    return _go_on(run_id, database, Changes(tools, settings or []), answer, as_json=as_json)
+
+
+def reject(
+    run_id: options.RunArgument,
+    step: options.StepArgument = None,
+    *,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why not; kept with the run.")],
+    then: Annotated[options.Then, typer.Option("--then", help="What follows.")] = options.Then.SKIP,
+    by: options.By = None,
+    tools: options.Tools = None,
+    database: options.Database = options.DATABASE,
+    settings: options.SetOption = None,
+    as_json: options.AsJson = False,
+) -> int:
+    """Keep a waiting step from running; it never will."""
+    if not reason.strip():
+        raise UsageProblem("--reason is empty: say why the step must not run")
+    answer: Answer = (
+        "approval",
+        step,
+        {"decision": "reject", "reason": reason, "then": then.value, "by": decider(by)},
+    )
+    return _go_on(run_id, database, Changes(tools, settings or []), answer, as_json=as_json)
+
+
+def decide(
+    run_id: options.RunArgument,
+    step: Annotated[str, typer.Argument(metavar="STEP", help="The step whose outcome is unknown.")],
+    outcome: Annotated[options.Happened, typer.Argument(help="What became of the call.")],
+    *,
+    result: Annotated[
+        str | None, typer.Option("--result", metavar="JSON", help="The step's result, when it happened.")
+    ] = None,
+    by: options.By = None,
+    tools: options.Tools = None,
+    database: options.Database = options.DATABASE,
+    settings: options.SetOption = None,
+    as_json: options.AsJson = False,
+) -> int:
+    """Say what became of a write whose outcome is unknown; it is called again only if it did not happen."""
+    reply: dict[str, Any] = {"decision": outcome.value.replace("-", "_"), "by": decider(by)}
+    if result is not None:
+        if outcome is not options.Happened.HAPPENED:
+            raise UsageProblem(f"--result goes with `happened`, not with `{outcome.value}`: leave it out")
+        reply["result"] = read_json(result, "--result")
+    answer: Answer = ("outcome", step, reply)
+    return _go_on(run_id, database, Changes(tools, settings or []), answer, as_json=as_json)
+
+
+def demo(
+    *,
+    database: options.Database = options.DATABASE,
+    run_id: options.RunIdOption = None,
+    as_json: options.AsJson = False,
+) -> int:
+    """Run the complaint about a late order on a small shop, up to the reply that you approve."""
+    name = check_run_id(run_id) if run_id is not None else f"demo-{uuid.uuid4().hex[:6]}"
+    shop = shop_beside(database)
+    setup = RunSetup(shop=str(shop))
+    equipment = Equipment(tools_of(setup), models_of(setup), read_settings([]))
+    plan: Plan = complaint_plan()
+    write_lines(demo_intro(plan, shop), stderr=as_json)
+    new = NewRun(name, plan.goal, plan, setup, equipment)
+    return _report(start(database, new, whole_outputs=as_json), database, as_json=as_json)
+
+
+def _go_on(run_id: str, database: str, changes: Changes, answer: Answer | None, *, as_json: bool) -> int:
+    view, setup = go_on(database, check_run_id(run_id), changes, answer, whole_outputs=as_json)
+    code = _report(view, database, as_json=as_json)
+    if setup.shop is not None and not as_json:
+        write_lines(outbox_lines(Path(setup.shop)))
+    return code
+
+
+def _report(view: RunView, database: str, *, as_json: bool) -> int:
+    if as_json:
+        write_json(view.document)
+    else:
+        write_lines(run_lines(view, database))
+    return exit_code_of_status(view.entry.status)
