@@ -1,9 +1,9 @@
 """The records of the journal: what is known about a run and about each of its steps."""
 
-from datetime import datetime
-from typing import Any, Literal
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from checkpoints.keys import step_key
 from graph.plan.json_values import JSON
@@ -11,6 +11,8 @@ from graph.plan.statuses import RunStatus, StepStatus
 
 ENTRY_FORMAT = 1
 """Version of the records below; a record that gains or changes a field gets the next one."""
+
+UtcTime = Annotated[AwareDatetime, AfterValidator(lambda time: time.astimezone(UTC))]
 
 
 class _Record(BaseModel):
@@ -59,8 +61,8 @@ class StepEntry(_Record):
     output_ref: OutputRef | None = None
     error: StepError | None = None
     idempotency_key: str | None = None
-    started_at: AwareDatetime | None = None
-    ended_at: AwareDatetime | None = None
+    started_at: UtcTime | None = None
+    ended_at: UtcTime | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
     model_calls: int = 0
@@ -88,8 +90,8 @@ class RunEntry(_Record):
     replans: int = 0
     pending: list[JSON] = Field(default_factory=list)
     usage: dict[str, JSON] = Field(default_factory=dict)
-    created_at: AwareDatetime
-    updated_at: AwareDatetime
+    created_at: UtcTime
+    updated_at: UtcTime
 
 
 def to_stored(entry: StepEntry | RunEntry) -> dict[str, Any]:

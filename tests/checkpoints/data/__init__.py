@@ -1,0 +1,1 @@
+"""Stored files of earlier formats, and the scripts that made them."""
