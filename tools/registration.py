@@ -11,6 +11,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel
 
 from graph.plan import read_expression
+from graph.plan.cel import syntax_fault
 from tools.errors import ToolSetupError
 from tools.guard import guarded
 from tools.injected import arguments_model, call_id_argument, injected_arguments, key_argument
@@ -54,9 +55,7 @@ def _from_function(function: Callable[..., Any]) -> BaseTool:
     if not callable(function):
         raise ToolSetupError(f"a {type(function).__name__} is no tool; give LangChain tools or functions")
     name = str(getattr(function, "__name__", type(function).__name__))
-    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__ is no coroutine function
-    )
+    is_async = inspect.iscoroutinefunction(function)
     build = functools.partial(
         StructuredTool.from_function, name=name, description=inspect.getdoc(function) or name
     )
@@ -64,12 +63,15 @@ def _from_function(function: Callable[..., Any]) -> BaseTool:
         return build(coroutine=function) if is_async else build(function)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise ToolSetupError(f"no tool can be made of {name!r}; annotate its arguments ({reason})") from error
+        raise ToolSetupError(
+            f"no tool can be made of {name!r}; wrap it in an annotated function ({reason})"
+        ) from error
 
 
 def _args_schema(tool: BaseTool, injected: frozenset[str]) -> dict[str, Any]:
     try:
-        shown = tool.tool_call_schema
+        # LangChain's schema without the injected arguments also lacks aliases and "extra" of the model.
+        shown = tool.tool_call_schema if injected else arguments_model(tool) or tool.tool_call_schema
         schema = dict(shown) if isinstance(shown, dict) else _model_schema(shown)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
@@ -101,7 +103,7 @@ def _validator(tool: BaseTool, schema: dict[str, Any]) -> type[BaseModel] | Vali
 def _check_policy(name: str, policy: ToolPolicy, known: frozenset[str], open_ended: bool) -> None:
     """Refuse a policy that speaks of arguments the tool does not have: a misspelt rule guards nothing."""
     for rule in (*policy.approve_when, *policy.deny_when):
-        fault = read_expression(rule).fault
+        fault = read_expression(rule).fault or syntax_fault(rule)
         if fault is not None:
             raise ToolSetupError(f"the policy of {name!r} has a rule that cannot be read: {rule}: {fault}")
         strangers = sorted(read_expression(rule).roots - known - {ALL_ARGS})
