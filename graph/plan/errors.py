@@ -7,10 +7,11 @@ _SHOWN_PROBLEMS = 50
 _SHOWN_CHARS = 120
 
 
-class PlanrailError(Exception):
+class PlanrailError(RuntimeError):
     """Base of every error this project raises on purpose.
 
-    `code` is stable and meant for programs; the text is one readable line with the remedy.
+    `code` is stable and meant for programs; the text is one readable line with the remedy. It is a
+    RuntimeError because the LangGraph server hides the text of exceptions that are of no built-in kind.
     """
 
     code: ClassVar[str] = "planrail_error"

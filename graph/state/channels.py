@@ -4,9 +4,12 @@ Results are not here: they live once in the journal, and a checkpoint stays smal
 plan is. `STATE_FORMAT` is persisted with each run; a change of these shapes raises it.
 """
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from langgraph.channels import UntrackedValue
+from typing_extensions import TypedDict  # typing's own gives servers no schema before Python 3.12
+
+from graph.plan import Plan
 
 STATE_FORMAT = 1
 
@@ -57,7 +60,7 @@ class GraphInput(TypedDict, total=False):
     """What a caller gives: a goal in words, a finished plan (object or JSON), or both."""
 
     goal: str
-    plan: Any
+    plan: Plan | JsonDict | None
 
 
 class GraphOutput(TypedDict, total=False):
