@@ -86,7 +86,7 @@ def evaluate_condition(text: str, variables: Mapping[str, JSON]) -> bool:
 def _explain(error: Exception) -> str:
     match error:
         case KeyError():
-            return f"no key {error.args[0] if error.args else ''}"
+            return f"no key {error}"
         case ZeroDivisionError():
             return "division by zero"
         case TypeError():

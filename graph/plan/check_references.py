@@ -45,9 +45,7 @@ def _step_problems(
     text = shown(expression.text)
     for step_id in sorted(expression.step_ids):
         if step_id not in ids:
-            hint = (
-                did_you_mean(step_id, list(ids)) or "; name a step, or write $${ for a literal ${"
-            )
+            hint = did_you_mean(step_id, list(ids)) or "; name a step, or write $${ for a literal ${"
             message = f"{text} needs a step {shown(step_id)}, which is not in the plan{hint}"
             yield PlanProblem("unknown_reference", step.id, message)
         elif step_id not in step.depends_on and step_id != step.id:

@@ -37,12 +37,14 @@ class Comprehension:
     """One all/exists/exists_one/map/filter call.
 
     `names` counts the values its body mentions; `outer` are those that are not the loop variable.
+    `keeps_items` tells that whole items, not only parts of them, can end up in its result.
     """
 
     macro: str
     names: int
     outer: tuple[str, ...]
     nested: bool
+    keeps_items: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +243,12 @@ def _inside_has(found: tuple[Token, ...], at: int) -> bool:
     return at > 1 and found[at - 1].text == "(" and found[at - 2].text == "has"
 
 
+def _is_whole_item(found: tuple[Token, ...], at: int, loop: _Loop) -> bool:
+    if found[at].text != loop.variable or not _is_value(found, at) or at == loop.macro + 2:
+        return False
+    return at + 1 >= len(found) or found[at + 1].text not in (".", "[")
+
+
 def _comprehension(found: tuple[Token, ...], loop: _Loop, loops: list[_Loop]) -> Comprehension:
     body = range(loop.macro + 3, loop.end)
     outer = [found[at].text for at in _value_names(found, loops) if at in body]
@@ -248,5 +256,6 @@ def _comprehension(found: tuple[Token, ...], loop: _Loop, loops: list[_Loop]) ->
         macro=found[loop.macro].text,
         names=sum(_is_value(found, at) for at in body),
         outer=tuple(outer),
+        keeps_items=found[loop.macro].text == "filter" or any(_is_whole_item(found, at, loop) for at in body),
         nested=any(other.macro < loop.macro < other.end for other in loops),
     )

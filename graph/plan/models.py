@@ -2,6 +2,7 @@
 
 from enum import Enum, StrEnum
 from typing import Annotated, Literal, Self, TypeAlias
+from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictBool, StrictInt, model_validator
 
@@ -109,7 +110,7 @@ class Plan(_Frozen):
     `author` is planner, replanner, caller, template:NAME or human:WHO.
     """
 
-    plan_id: str = Field(min_length=1, max_length=200)
+    plan_id: str = Field(default_factory=lambda: uuid4().hex, min_length=1, max_length=200)
     revision: StrictInt = Field(default=1, ge=1)
     parent_revision: StrictInt | None = Field(default=None, ge=1)
     author: str = Field(default="caller", pattern=r"^(planner|replanner|caller|template:.+|human:.+)$")
