@@ -76,7 +76,7 @@ def read_plan(given: Any, goal: Any, engine: Engine) -> Plan | None:
     """A caller's plan as revision 1, checked against the tools; raises PlanError."""
     if given is None:
         return None
-    data = given.to_json() if isinstance(given, Plan) else given
+    data = _plan_data(given) if isinstance(given, Plan) else given
     words = goal if isinstance(goal, str) and goal.strip() else None
     author = given.author if isinstance(given, Plan) else "caller"
     plan, problems = parse_plan(data, goal=words, plan_id=uuid.uuid4().hex, author=author)
@@ -87,6 +87,14 @@ def read_plan(given: Any, goal: Any, engine: Engine) -> Plan | None:
     if plan is None or found:
         raise PlanError(found)
     return plan
+
+
+def _plan_data(plan: Plan) -> dict[str, Any]:
+    """A Plan object's data. An id that nobody chose is not kept: two runs of one object are two runs."""
+    data: dict[str, Any] = plan.to_json()
+    if "plan_id" not in plan.model_fields_set:
+        del data["plan_id"]
+    return data
 
 
 def missing_models(plan: Plan, engine: Engine) -> list[PlanProblem]:

@@ -13,7 +13,15 @@ from graph.plan import LlmStep
 
 THINK_END = "</think>"
 THINK_START = "<think>"
+MAX_OBJECTS = 200
 FENCE = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\r?\n")
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 class BadReply(Exception):  # noqa: N818 (a reply is bad; nothing of the program is in error)
@@ -32,23 +40,37 @@ def text_of(reply: AIMessage) -> str:
     if reply.response_metadata.get("finish_reason") == "length":
         raise BadReply("the reply was cut off at the token limit: be briefer")
     text = str(reply.text)
-    if THINK_END in _before_json(text):
-        text = text.rpartition(THINK_END)[2] if text.count(THINK_END) == 1 else _after_thinking(text)
-    elif text.lstrip().startswith(THINK_START):
-        text = ""
+    text = _without_reasoning(text)
     if not text.strip():
         raise BadReply("the reply is empty")
     return text
 
 
-def _before_json(text: str) -> str:
-    """The part in which a `</think>` ends reasoning; inside a whole JSON document it is data."""
-    return "" if text.lstrip().startswith(("{", "[", "```")) else text
+def _without_reasoning(text: str) -> str:
+    """What follows the reasoning. A `</think>` inside a JSON object is data and ends nothing."""
+    if text.lstrip().startswith(THINK_START):
+        return text.partition(THINK_END)[2]
+    ends = [match.end() for match in re.finditer(THINK_END, text)]
+    spans = _object_spans(text) if ends else []
+    outside = [end for end in ends if not any(first < end <= last for first, last in spans)]
+    return text[outside[-1] :] if outside else text
 
 
-def _after_thinking(text: str) -> str:
-    """Text after the first block's end: a later `</think>` may be data of the answer."""
-    return text.partition(THINK_END)[2]
+def _object_spans(text: str) -> list[tuple[int, int]]:
+    """Where whole JSON objects stand in a text, as (start, end)."""
+    spans: list[tuple[int, int]] = []
+    start = text.find("{")
+    for _ in range(MAX_OBJECTS):
+        if start < 0:
+            break
+        try:
+            _, end = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            end = start + 1
+        else:
+            spans.append((start, end))
+        start = text.find("{", end)
+    return spans
 
 
 def json_object_in(text: str) -> dict[str, Any]:
@@ -80,13 +102,6 @@ def _skip(text: str, start: int) -> int:
     while start < len(text) and text[start] in " \t\r\n\ufeff":
         start += 1
     return start
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def read_step_output(step: LlmStep, reply: AIMessage) -> Any:

@@ -102,7 +102,9 @@ def read_answer(raw: Any, request: Request) -> dict[str, Any]:
     if decision == "edit" and not isinstance(args, Mapping):
         raise ApprovalError(f"edit of {request.step} needs args: an object with the new arguments")
     if then is not None and then not in THEN:
-        raise ApprovalError(f"then={_clip(then)} is unknown: write one of {', '.join(THEN)}")
+        raise ApprovalError(
+            f"then={_clip(then)} of {request.step} is unknown: write one of {', '.join(THEN)}"
+        )
     return {
         "decision": decision,
         "args": dict(args) if isinstance(args, Mapping) else None,

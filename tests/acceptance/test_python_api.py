@@ -402,15 +402,26 @@ def test_an_unknown_outcome_waits_for_a_person(toolbox: Toolbox, store: Any) -> 
     assert toolbox.calls("write_file") == []
 
 
-def test_one_run_id_is_one_run(toolbox: Toolbox, store: Any) -> None:
+def test_a_thread_whose_run_has_not_ended_takes_no_other(toolbox: Toolbox, store: Any) -> None:
     graph = stored(toolbox, store)
-    done(graph.invoke(given(GOOD), thread()))
+    assert graph.invoke(given(BASE_PLAN), thread())["status"] == "waiting"
+    calls = len(toolbox.calls())
 
     with pytest.raises(Exception, match="t1") as caught:
         graph.invoke(given(plan(write("other"))), thread())
 
     assert type(caught.value).__name__ == "RunExistsError"
-    assert len(toolbox.calls()) == 2
+    assert len(toolbox.calls()) == calls
+
+
+def test_a_thread_whose_run_has_ended_takes_the_next(toolbox: Toolbox, store: Any) -> None:
+    graph = stored(toolbox, store)
+    done(graph.invoke(given(GOOD), thread()))
+    calls = len(toolbox.calls())
+
+    done(graph.invoke(given(GOOD), thread()))
+
+    assert len(toolbox.calls()) == 2 * calls
 
 
 # ------------------------------------------------------------------------------------------- approvals
@@ -485,7 +496,6 @@ def test_edited_arguments_are_what_runs(toolbox: Toolbox, store: Any) -> None:
         pytest.param({"f" * 32: {"decision": "approve"}}, id="no such id"),
         pytest.param({"s3": {"decision": "approve"}}, id="a step that asks nothing"),
         pytest.param({"s1": {"decision": "perhaps"}}, id="no decision"),
-        pytest.param({"s1": {"decision": "edit", "args": {"path": "p"}}}, id="arguments missing"),
         pytest.param({"s1": {"decision": "reject", "reason": "no", "then": "dance"}}, id="no consequence"),
         pytest.param({"s1": True}, id="a flag"),
         pytest.param("yes please", id="prose"),
