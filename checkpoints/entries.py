@@ -1,6 +1,7 @@
 """The records of the journal: what is known about a run and about each of its steps."""
 
 from datetime import UTC, datetime
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
@@ -100,13 +101,17 @@ def to_stored(entry: StepEntry | RunEntry) -> dict[str, Any]:
 
 
 def _told(record: BaseModel) -> list[tuple[str, Any]]:
-    fields = type(record).model_fields
-    return [
-        (name, value)
-        for name, value in record
-        if value is not None
-        and (fields[name].is_required() or value != fields[name].get_default(call_default_factory=True))
-    ]
+    defaults = _defaults(type(record))
+    return [(name, value) for name, value in record if value is not None and value != defaults[name]]
+
+
+@cache
+def _defaults(kind: type[BaseModel]) -> dict[str, Any]:
+    """Return each field's default, or None for one that must be given, which is never None."""
+    return {
+        name: None if field.is_required() else field.get_default(call_default_factory=True)
+        for name, field in kind.model_fields.items()
+    }
 
 
 def _plain(value: Any) -> Any:

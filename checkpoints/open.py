@@ -1,5 +1,6 @@
 """Opens the one file that holds checkpoints and journal."""
 
+import asyncio
 import os
 from pathlib import Path
 from types import TracebackType
@@ -57,8 +58,8 @@ class OpenedStore:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the store."""
-        self.close()
+        """Close the store; the event loop goes on meanwhile."""
+        await asyncio.to_thread(self.close)
 
 
 def open_store(path: str | os.PathLike[str], *, busy_timeout: float = 20.0) -> OpenedStore:

@@ -19,7 +19,8 @@ from graph.plan.json_values import JSON
 E = TypeVar("E", StepEntry, RunEntry)
 
 _TEXT = "$json"
-_NOT_PORTABLE = re.compile(r"\d{19}|NaN|Infinity|\\u0000")
+_LONG_NUMBER = re.compile("[0-9]{19}")
+_NOT_PORTABLE = ("NaN", "Infinity", "\\u0000")
 _DEEP = 200
 _PREVIEW_CHARS = 200
 
@@ -97,7 +98,7 @@ def set_aside(value: JSON, inline_bytes: int) -> tuple[OutputRef, str] | None:
 
 
 def _portable(data: dict[str, Any], text: str) -> bool:
-    if _NOT_PORTABLE.search(text) or not _encodable(text):
+    if any(part in text for part in _NOT_PORTABLE) or _LONG_NUMBER.search(text) or not _encodable(text):
         return False
     return text.count("[") + text.count("{") < _DEEP or not _deeper_than(data, _DEEP)
 
