@@ -9,14 +9,22 @@ from rich.text import Text
 from graph.cli.terminal import console, short
 
 _LOOKS = {
-    "step_started": (">", "cyan"),
-    "step_succeeded": ("✓", "green"),
-    "step_failed": ("✗", "red"),
-    "step_skipped": ("-", "dim"),
-    "step_retry": ("↻", "yellow"),
-    "step_unknown": ("?", "magenta"),
-    "approval_requested": ("?", "magenta"),
-    "plan_revised": ("≠", "yellow"),
+    "plan_accepted": ("=", "bold", "plan"),
+    "plan_refused": ("!", "yellow", "plan sent back to the model"),
+    "plan_revised": ("=", "yellow", "plan revised"),
+    "replan_refused": ("!", "yellow", "no other plan"),
+    "step_started": (">", "cyan", "started"),
+    "step_attempt": (">", "cyan", "tried again"),
+    "step_retry": ("!", "yellow", "will be tried again"),
+    "step_redo": ("!", "yellow", "answer sent back to the model"),
+    "step_succeeded": ("✓", "green", "succeeded"),
+    "step_failed": ("✗", "red", "failed"),
+    "step_skipped": ("-", "dim", "skipped"),
+    "step_unknown": ("?", "magenta", "outcome unknown"),
+    "approval_requested": ("?", "magenta", "waits for a person"),
+    "approval_approve": ("✓", "green", "approved"),
+    "approval_edit": ("✓", "green", "approved with other arguments"),
+    "approval_reject": ("✗", "red", "rejected"),
 }
 
 
@@ -41,6 +49,6 @@ def event_line(event: Mapping[str, Any]) -> Text | None:
     look = _LOOKS.get(str(event.get("type")))
     if look is None:
         return None
-    mark, style = look
-    words = [str(event[name]) for name in ("step", "message") if event.get(name)]
-    return Text.assemble("  ", (mark, style), " ", short("  ".join(words), 200))
+    mark, style, words = look
+    parts = [str(part) for part in (event.get("step"), words, event.get("message")) if part]
+    return Text.assemble("  ", (mark, style), " ", short("  ".join(parts), 200))

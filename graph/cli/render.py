@@ -54,9 +54,10 @@ def pending_lines(run_id: str, pending: Sequence[Mapping[str, Any]], database: s
         yield Text.assemble(("waiting ", "bold magenta"), *_question_title(question))
         for name, value in question["args"].items():
             yield from _argument_lines(str(name), value)
-        step = str(question["step"])
-        for label, words in _answers(question["kind"], run_id, step):
+        for label, words in _answers(question["kind"], run_id, str(question["step"])):
             yield f"  {label:14}{command_line(*words, database=database)}"
+        if question["kind"] == "question":
+            yield "  its answer goes in from Python: Command(resume={STEP: ANSWER})"
 
 
 def _question_title(question: Mapping[str, Any]) -> list[str]:
@@ -65,6 +66,8 @@ def _question_title(question: Mapping[str, Any]) -> list[str]:
 
 
 def _answers(kind: str, run_id: str, step: str) -> list[tuple[str, list[str]]]:
+    if kind == "question":
+        return []
     if kind == "outcome":
         return [
             ("it happened", ["decide", run_id, step, "happened"]),

@@ -32,7 +32,7 @@ def _spelt(char: str) -> str:
 def short(value: Any, limit: int = 80) -> str:
     """One line of a value: text as it is, anything else as compact JSON, cut to `limit` characters."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
-    line = " ".join(visible(text).split())
+    line = visible(" ".join(text.splitlines()).strip().replace("\t", " "))
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 

@@ -32,7 +32,7 @@ def demo_intro(plan: Plan, shop: Path) -> Iterator[str]:
     """The plan, and where its parts come from."""
     yield "The complaint about a late order, as a plan:"
     yield ""
-    yield to_text(plan)
+    yield to_text(plan).rstrip()
     yield ""
     yield f"shop database: {shop}"
     if models_from_environment():
