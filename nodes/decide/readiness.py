@@ -115,7 +115,8 @@ def next_move(
     """Decide the next move.
 
     All that can run without a person runs first, whatever else failed: what a run does never
-    depends on which of two parallel steps was quicker. Then another plan, then questions.
+    depends on which of two parallel steps was quicker. Then writes in doubt are decided, then comes
+    another plan, then the other questions.
 
     Args:
         plan: The current revision.
@@ -128,8 +129,13 @@ def next_move(
     ready = [step_id for step_id in ready_steps(plan, statuses) if step_id not in closed]
     if ready:
         return Next(Move.EXECUTE, tuple(ready))
-    if causes and may_replan:
+    doubtful = {s.id for s in plan.steps if statuses.get(s.id) is StepStatus.UNKNOWN}
+    replan = bool(causes) and may_replan
+    if replan and not doubtful:
         return Next(Move.REPLAN, causes)
-    doubtful = [s.id for s in plan.steps if statuses.get(s.id) is StepStatus.UNKNOWN]
-    asked = [s.id for s in plan.steps if s.id in closed or s.id in doubtful]
-    return Next(Move.ASK, tuple(asked)) if asked else Next(Move.REPORT)
+    # A write in doubt is decided before the plan changes, else the new one might do it twice. What a
+    # person would approve now is asked only when no new plan is about to replace it.
+    asked = doubtful if replan else doubtful | closed
+    if asked:
+        return Next(Move.ASK, tuple(s.id for s in plan.steps if s.id in asked))
+    return Next(Move.REPORT)
