@@ -5,10 +5,9 @@ from typing import Any
 from graph.plan import StepStatus
 from nodes.decide.retries import Backoff, wait_before_retry
 from nodes.lanes.admission import GLOBAL_CAP, Demand
-from nodes.lanes.doubt import reconcile
 from nodes.lanes.results import Result, failed, failed_call, started
 from nodes.lanes.run import StepRun
-from tools import CallFailed, CallSucceeded, RegisteredTool, call_tool, idempotency_key
+from tools import CallFailed, CallSucceeded, RegisteredTool, call_tool, idempotency_key, reconcile
 
 
 async def run_tool(run: StepRun, args: dict[str, Any]) -> Result:
@@ -91,12 +90,10 @@ async def _settle_doubt(
     run: StepRun, tool: RegisteredTool, key: str, args: dict[str, Any], outcome: CallFailed
 ) -> Result | None:
     """Ask the tool's reconcile hook; None when the call did not happen and may be made."""
-    verdict, output = await reconcile(tool, key, args)
-    if verdict == "done":
-        return Result(StepStatus.SUCCEEDED, output, note="found done by reconcile")
-    if verdict == "not_done":
-        return None
-    return failed_call(outcome)
+    found = await reconcile(tool, args, key=key)
+    if found.happened == "done":
+        return Result(StepStatus.SUCCEEDED, found.output, note="found done by the tool's reconcile hook")
+    return None if found.happened == "not_done" else failed_call(outcome)
 
 
 def backoff_of(run: StepRun, tool: RegisteredTool) -> Backoff:
