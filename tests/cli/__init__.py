@@ -1,0 +1,1 @@
+"""The command line: its parts as functions, its commands in this process, and processes for signals."""

@@ -1,0 +1,104 @@
+"""`planrail demo`: the complaint plan on the shop, held for a person, finished by the printed command."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from graph.demo import RECORDED_JUDGEMENT
+from tests.cli.support import Prompt
+from tools.shop import open_shop
+
+
+def _outbox(prompt: Prompt, shop: str = "planrail-shop.db") -> list[str]:
+    return [str(row["text"]) for row in open_shop(prompt.folder / shop).rows("outbox")]
+
+
+def test_the_demo_waits_with_the_resolved_reply_and_approving_sends_it(prompt: Prompt) -> None:
+    said = prompt("demo", "--run-id", "d1")
+
+    assert said.code == 3
+    assert "RECORDED" in said.out
+    assert f"text = {RECORDED_JUDGEMENT}" in said.out
+    assert "approve d1 s4" in said.out
+    assert _outbox(prompt) == []
+
+    approved = prompt("approve", "d1", "s4")
+
+    assert approved.code == 0
+    assert _outbox(prompt) == [RECORDED_JUDGEMENT]
+    assert "li.wei@example.com" in approved.out.partition("outbox in ")[2]
+
+
+def test_rejecting_sends_nothing(prompt: Prompt) -> None:
+    prompt("demo", "--run-id", "d1")
+
+    assert prompt("reject", "d1", "--reason", "not in this tone").code == 1
+    assert _outbox(prompt) == []
+
+
+def test_each_demo_is_a_run_of_its_own(prompt: Prompt) -> None:
+    runs = [prompt("demo", "--json").document for _ in range(2)]
+
+    assert len({run["plan"]["plan_id"] for run in runs}) == 2
+    for question in [run["pending"][0] for run in runs]:
+        assert prompt("approve", str(question["run_id"])).code == 0
+    assert len(_outbox(prompt)) == 2
+
+
+def test_json_keeps_the_words_around_it_off_stdout(prompt: Prompt) -> None:
+    said = prompt("demo", "--json", "--db", "runs.db")
+
+    assert said.document["status"] == "waiting"
+    assert "RECORDED" in said.err
+    assert (prompt.folder / "runs-shop.db").exists()
+
+
+def test_a_missing_folder_is_refused_before_a_shop_is_made(prompt: Prompt) -> None:
+    said = prompt("demo", "--db", "nowhere/runs.db", "--json")
+
+    assert said.code == 4
+    assert said.document["error"]["code"] == "store_unavailable"
+
+
+@contextmanager
+def _endpoint(reply: str) -> Iterator[str]:
+    """An OpenAI-compatible endpoint on loopback that always says the same."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            message = {"role": "assistant", "content": reply}
+            choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+            frame = {"id": "c", "created": 0, "model": "m", "object": "chat.completion"}
+            body = json.dumps({**frame, "choices": choices}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_args: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+
+def test_with_an_endpoint_the_judgement_is_asked_of_it(prompt: Prompt) -> None:
+    with _endpoint("the warehouse is out of kettles") as url:
+        prompt.patch.setenv("OPENAI_BASE_URL", url)
+        said = prompt("demo", "--json")
+
+    assert said.code == 3, said.err
+    assert "RECORDED" not in said.err
+    assert said.document["pending"][0]["args"]["text"] == "the warehouse is out of kettles"
