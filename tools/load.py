@@ -58,7 +58,7 @@ def _import(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise ToolLoadError(_missing(name)) from error
-        raise ToolLoadError(f"module {name!r} needs {error.name!r}, which is not installed") from error
+        raise ToolLoadError(_broken(f"module {name!r}", error)) from error
     except (Exception, SystemExit) as error:
         raise ToolLoadError(_broken(f"module {name!r}", error)) from error
 
@@ -113,6 +113,8 @@ def _searchable(folder: Path) -> None:
 
 
 def _broken(what: str, error: BaseException) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"{what} needs {error.name!r}, which is not installed"
     text = " ".join(str(error).split())
     return trimmed(f"{what} cannot be imported: {type(error).__name__}: {text}")
 

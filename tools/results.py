@@ -36,7 +36,6 @@ from pathlib import PurePath
 
 from langchain_core.messages import BaseMessage
 from pydantic import BaseModel
-from pydantic_core import PydanticSerializationError
 
 from graph.plan import JSON, canonical_json
 from tools.errors import UnsupportedResult
@@ -189,7 +188,7 @@ def _is_missing(value: object) -> bool:
 def _dump(model: BaseModel) -> object:
     try:
         return model.model_dump(mode="json", warnings=False)
-    except PydanticSerializationError:
+    except ValueError:
         return model.model_dump(
             warnings=False
         )  # bytes that are not text, for one, have no form of pydantic's

@@ -194,6 +194,7 @@ class _State(BaseModel):
 
 def _everything_injected(
     query: str,
+    *,
     key: Annotated[str, IdempotencyKey],
     state: Annotated[_State, InjectedState],
     store: Annotated[Any, InjectedStore()],
