@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Protocol, cast
 
-from graph.plan.cost import measure, too_costly
+from graph.plan.cost import too_costly
 from graph.plan.errors import ReferenceFailure
 from graph.plan.expressions import Expression, read_expression
 from graph.plan.json_values import JSON, json_type
@@ -58,7 +58,7 @@ def evaluate(expression: Expression, variables: Mapping[str, JSON]) -> JSON:
         ReferenceFailure: It cannot be read or evaluated, costs too much on these values, or its result is
             not JSON.
     """
-    fault = too_costly(expression, {name: measure(value) for name, value in variables.items()})
+    fault = too_costly(expression, variables)
     if fault is not None:
         raise ReferenceFailure(expression.text, fault)
     try:

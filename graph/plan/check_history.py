@@ -53,5 +53,5 @@ def _digest(step: ToolStep, scope: Scope) -> str | None:
     try:
         resolved = {name: resolve(value, scope) for name, value in step.args.items()}
         return call_digest(step.tool, resolved)
-    except (ReferenceFailure, ValueError):
+    except (ReferenceFailure, ValueError, RecursionError):
         return None

@@ -5,7 +5,7 @@ list built so far for every item (measured: 80 ns per value copied and about 400
 1,000 items to a list of 1,000 took 41 s), so their cost grows with the square of the list.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from graph.plan.expressions import MAX_CHARS, Expression
@@ -17,6 +17,7 @@ _MAX_TOUCHED = 100_000_000
 _MAX_REGEX_ITEMS = 50
 _ENTRY_WEIGHT = 4
 _MAX_DEPTH = 100
+_MIN_INT, _MAX_INT = -(2**63), 2**64 - 1
 _BUILDERS = frozenset({"map", "filter"})
 
 
@@ -35,24 +36,34 @@ class Measure:
     copies: int = 0
     inner: int = 1
     part_copies: int = 0
-    fault: str | None = None
 
 
-def measure(value: JSON, depth: int = 0) -> Measure:
-    """Measure a value; `fault` is set for what CEL cannot hold (too deep, integers beyond 64 bits)."""
+def unfit_for_cel(value: JSON) -> str | None:
+    """Say why CEL cannot hold a value: nested too deep for its stack, or integers beyond 64 bits."""
+    todo: list[JSON] = [value]
+    for _ in range(_MAX_DEPTH):
+        if not todo:
+            return None
+        big = next((item for item in todo if type(item) is int and not _MIN_INT <= item <= _MAX_INT), None)
+        if isinstance(big, int):
+            return f"an integer of {big.bit_length()} bits does not fit; use a plain path"
+        todo = [part for item in todo if isinstance(item, (dict, list)) for part in _parts(item)]
+    return f"the value is nested deeper than {_MAX_DEPTH} levels; use a plain path" if todo else None
+
+
+def _parts(value: dict[str, JSON] | list[JSON]) -> Iterable[JSON]:
+    return value.values() if isinstance(value, dict) else value
+
+
+def measure(value: JSON) -> Measure:
+    """Measure a value that is fit for CEL."""
     if isinstance(value, str):
         return Measure(1, len(value))
-    if isinstance(value, (dict, list)):
-        if depth >= _MAX_DEPTH:
-            return Measure(1, fault=f"the value is nested deeper than {_MAX_DEPTH} levels; use a plain path")
-        return _sum(value, depth)
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        return Measure(1, fault=f"an integer of {value.bit_length()} bits does not fit; use a plain path")
-    return Measure(1)
+    return _sum(value) if isinstance(value, (dict, list)) else Measure(1)
 
 
-def _sum(value: dict[str, JSON] | list[JSON], depth: int) -> Measure:
-    parts = [measure(item, depth + 1) for item in (value.values() if isinstance(value, dict) else value)]
+def _sum(value: dict[str, JSON] | list[JSON]) -> Measure:
+    parts = [measure(item) for item in _parts(value)]
     keys = sum(map(len, value)) if isinstance(value, dict) else 0
     weight = _ENTRY_WEIGHT if isinstance(value, dict) else 0
     largest = max((part.nodes for part in parts), default=1)
@@ -64,7 +75,6 @@ def _sum(value: dict[str, JSON] | list[JSON], depth: int) -> Measure:
         chars=keys + sum(part.chars for part in parts),
         longest=max(len(parts), max((part.longest for part in parts), default=0)),
         copies=max(len(parts) ** 2 * largest, max((part.copies for part in parts), default=0)),
-        fault=next((part.fault for part in parts if part.fault is not None), None),
     )
 
 
@@ -79,12 +89,16 @@ def static_cost_fault(expression: Expression, max_chars: int) -> str | None:
     return None
 
 
-def too_costly(expression: Expression, sizes: Mapping[str, Measure]) -> str | None:
-    """Say why an expression may not be evaluated on values of these sizes, or None."""
-    faults = (size.fault for size in sizes.values() if size.fault is not None)
+def too_costly(expression: Expression, variables: Mapping[str, JSON]) -> str | None:
+    """Say why an expression may not be evaluated on these values, or None."""
+    faults = (fault for value in variables.values() if (fault := unfit_for_cel(value)) is not None)
     fault = next(faults, None) or static_cost_fault(expression, MAX_CHARS)
     if fault is not None or not expression.comprehensions:
         return fault
+    return _size_fault(expression, {name: measure(value) for name, value in variables.items()})
+
+
+def _size_fault(expression: Expression, sizes: Mapping[str, Measure]) -> str | None:
     longest = max((size.longest for size in sizes.values()), default=0)
     if expression.uses_regex and longest > _MAX_REGEX_ITEMS:
         return f"matches() over a list of {longest} items, at most {_MAX_REGEX_ITEMS} are allowed; use a tool"

@@ -132,13 +132,18 @@ def _resolve_text(text: str, scope: Scope) -> JSON:
     except BrokenText as broken:
         raise ReferenceFailure(text, str(broken)) from None
     return "".join(
-        _as_text(value_of(read_expression(piece.text), scope)) if piece.is_expression else piece.text
+        _as_text(value_of(read_expression(piece.text), scope), piece.text)
+        if piece.is_expression
+        else piece.text
         for piece in pieces
     )
 
 
-def _as_text(value: JSON) -> str:
-    return value if isinstance(value, str) else compact_json(value)
+def _as_text(value: JSON, expression: str) -> str:
+    try:
+        return value if isinstance(value, str) else compact_json(value)
+    except RecursionError:
+        raise ReferenceFailure(expression, "the value is nested too deep to be put in text") from None
 
 
 def _evaluated(expression: Expression, scope: Scope) -> JSON:

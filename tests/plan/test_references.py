@@ -195,6 +195,18 @@ def test_one_field_of_many_wide_items_is_allowed_but_copying_the_items_is_not() 
             resolve(text, scope)
 
 
+def test_a_value_too_deep_for_an_expression_is_refused_and_a_path_still_reads_it() -> None:
+    deep: JSON = "end"
+    for _ in range(5000):
+        deep = [deep]
+    scope = Scope({"s1": {"deep": deep, "n": 1}})
+    with pytest.raises(ReferenceFailure, match="nested deeper than 100 levels"):
+        resolve("${s1.n + 1}", scope)
+    with pytest.raises(ReferenceFailure, match="nested too deep"):
+        resolve("text ${s1.deep}", scope)
+    assert resolve("${s1.n}", scope) == 1
+
+
 def test_doubling_text_in_a_chain_of_comprehensions_is_refused() -> None:
     scope = Scope({"s1": ["x" * 10_000]})
     joined = " + ".join(["i"] * 60)
