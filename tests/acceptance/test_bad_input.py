@@ -198,7 +198,7 @@ def test_the_graph_refuses_such_a_goal_too(toolbox: Toolbox, goal: str, *, own_p
     graph = build(toolbox)
 
     with pytest.raises(Exception, match=r"(?i)goal") as caught:
-        graph.invoke({"goal": goal, "plan": GOOD if own_plan else None})
+        graph.invoke({"goal": goal, "plan": {**GOOD, "goal": goal} if own_plan else None})
 
     assert type(caught.value).__name__ in {"InputError", "PlanError"}
     assert len(str(caught.value)) < 2000
@@ -374,7 +374,7 @@ def test_a_read_only_database_is_refused(cli: CommandLine, toolbox: Toolbox, tmp
     database.chmod(0o444)
     locked.chmod(0o555)
     try:
-        cli(*arguments, "--db", str(database), under=under).refused(2, 4, naming="runs.db")
+        cli(*arguments, "--db", str(database), under=under).refused(2, 4, naming="locked")
     finally:
         locked.chmod(0o755)
 

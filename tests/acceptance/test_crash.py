@@ -287,6 +287,7 @@ def test_of_two_processes_that_resume_at_once_one_works(cli: CommandLine, toolbo
     )
     process = cli.spawn(*cli.run_arguments(steps))
     _wait_for(toolbox, process, "pause")
+    time.sleep(1)  # what a read gave may be written down with the next batch
     _kill(process)
 
     both = [cli.spawn("resume", "r1", "--db", str(cli.database), "--json") for _ in range(2)]
