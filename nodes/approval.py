@@ -8,9 +8,9 @@ from langgraph.types import interrupt
 from graph.plan import StepStatus
 from graph.state import RESPONSE_SCHEMA, ApprovalError, Decision, Request, StepTask, read_answer
 from nodes.decide.approvals import decision_from, status_after
+from nodes.lanes.arguments import resolved_args
 from nodes.lanes.rebuild import ensure_board, read_state
 from nodes.lanes.results import blank_entry
-from nodes.lanes.step import resolved_args
 from nodes.progress import step_states
 from nodes.session import RunSession
 

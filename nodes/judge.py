@@ -6,8 +6,8 @@ from graph.plan import PlanrailError, ReferenceFailure, Step, StepStatus
 from graph.state import GraphState, Request
 from nodes.decide.approvals import effective_risk, make_request, rejected_for_replan, why_approval
 from nodes.decide.readiness import Move, Next, next_move, ready_steps, replan_causes
+from nodes.lanes.arguments import resolved_args
 from nodes.lanes.rebuild import asks_itself, is_gated
-from nodes.lanes.step import resolved_args
 from nodes.session import RunSession
 
 

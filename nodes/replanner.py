@@ -12,7 +12,6 @@ from graph.plan import (
     ReferenceFailure,
     StepStatus,
     ToolStep,
-    call_digest,
     check_plan,
     merge_replan,
     parse_plan,
@@ -20,8 +19,8 @@ from graph.plan import (
 from graph.state import Dispatch, GraphState
 from nodes.decide.readiness import Move
 from nodes.judge import judge
+from nodes.lanes.arguments import call_digests
 from nodes.lanes.rebuild import rebuild
-from nodes.lanes.step import resolved_args
 from nodes.models import Spent
 from nodes.progress import RUNNING, put_run
 from nodes.prompts import replanner_messages
@@ -77,10 +76,10 @@ async def _history(session: RunSession) -> History:
         if not isinstance(step, ToolStep) or status not in (StepStatus.SUCCEEDED, StepStatus.FAILED):
             continue
         try:
-            args = await resolved_args(session, step, session.decisions.get(step.id))
+            digests = await call_digests(session, step, session.decisions.get(step.id))
         except ReferenceFailure:
             continue
-        (done if status.ok else failed).add(call_digest(step.tool, args))
+        (done if status.ok else failed).update(digests)
     return History(
         previous=board.plan, completed=completed, failed_calls=frozenset(failed), done_effects=frozenset(done)
     )

@@ -64,11 +64,10 @@ class RunSession:
     async def output_of(self, step_id: str) -> Any:
         """A step's result, from memory or, after a resume, from the journal; None when it has none."""
         board = self.require_board()
-        entry = board.entries.get(step_id)
-        if entry is None or not entry.status.ok:
+        if not board.has_result(step_id):
             return None
         if step_id not in board.outputs:
-            board.outputs[step_id] = await self.journal.output(entry)
+            board.outputs[step_id] = await self.journal.output(board.entries[step_id])
         return board.outputs[step_id]
 
     async def load_run(self) -> RunEntry:

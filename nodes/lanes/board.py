@@ -49,7 +49,8 @@ class Board:
         self._dependents: dict[str, list[Step]] = {step.id: [] for step in plan.steps}
         for step in plan.steps:
             for dep in step.depends_on:
-                self._dependents[dep].append(step)
+                # A completed step may depend on one that a replan has dropped.
+                self._dependents.setdefault(dep, []).append(step)
         journaled = {step.id: _status(self.entries.get(step.id)) for step in plan.steps}
         self.statuses = settle_skips(plan, journaled)
         self.changed.update({k: s for k, s in self.statuses.items() if s != journaled[k]})
@@ -57,6 +58,10 @@ class Board:
 
     def step(self, step_id: str) -> Step:
         return self._steps[step_id]
+
+    def has_result(self, step_id: str) -> bool:
+        entry = self.entries.get(step_id)
+        return entry is not None and entry.status.ok
 
     def priority(self, step_id: str) -> float:
         """The length of the longest path that waits for this step, in steps."""

@@ -6,9 +6,10 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.types import Interrupt
 
 from checkpoints import StepEntry
-from graph.plan import LlmStep, ReferenceFailure, Scope, Step, StepStatus, ToolStep, resolve
+from graph.plan import LlmStep, ReferenceFailure, StepStatus
 from graph.state import Decision
-from nodes.decide.approvals import allows, is_approved, why_approval
+from nodes.decide.approvals import is_approved, why_approval
+from nodes.lanes.arguments import resolved_args
 from nodes.lanes.llm_call import run_llm
 from nodes.lanes.results import Result, ended, failed
 from nodes.lanes.run import StepRun
@@ -78,34 +79,12 @@ async def _write_down(run: StepRun) -> StepEntry:
     return stored
 
 
-async def resolved_args(session: RunSession, step: Step, decision: Decision | None) -> dict[str, Any]:
-    """What would run: a tool's arguments, or `{"instruction": text}`; a person's edits laid over.
-
-    Raises:
-        ReferenceFailure: A result lacks what the step refers to.
-    """
-    plan = session.require_board().plan
-    results = {dep: await session.output_of(dep) for dep in step.depends_on}
-    scope = Scope(steps=results, params=plan.params)
-    if not isinstance(step, ToolStep):
-        return {"instruction": resolve(step.instruction, scope)}
-    tool = session.engine.tool_of(step)
-    # Decoded before text is put in: a result inside JSON text must not change its structure.
-    given = tool.decode_args(step.args) if tool else step.args
-    args: dict[str, Any] = {name: resolve(value, scope) for name, value in given.items()}
-    if decision is not None and decision["args"] and allows(decision, plan):
-        return {**args, **decision["args"]}
-    return args
-
-
 def _signed(question: GraphBubbleUp, step_id: str) -> GraphBubbleUp:
     """A tool's own `interrupt()` with the asking step written on it, so that an answer finds it."""
     if not isinstance(question, GraphInterrupt) or not question.args:
         return question
-    asked: tuple[Interrupt, ...] = tuple(question.args[0])
-    return GraphInterrupt(
-        tuple(
-            Interrupt(value={"kind": "question", "step": step_id, "question": i.value}, id=i.id)
-            for i in asked
-        )
-    )
+    return GraphInterrupt(tuple(_named(step_id, asked) for asked in question.args[0]))
+
+
+def _named(step_id: str, asked: Interrupt) -> Interrupt:
+    return Interrupt(value={"kind": "question", "step": step_id, "question": asked.value}, id=asked.id)

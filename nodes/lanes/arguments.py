@@ -1,0 +1,50 @@
+"""What a step would run with: its references resolved against the results it depends on."""
+
+from typing import Any
+
+from graph.plan import Scope, Step, ToolStep, call_digest, resolve
+from graph.state import Decision
+from nodes.decide.approvals import allows
+from nodes.session import RunSession
+
+
+async def resolved_args(session: RunSession, step: Step, decision: Decision | None) -> dict[str, Any]:
+    """A tool's arguments, or `{"instruction": text}`; a person's edits laid over.
+
+    Raises:
+        ReferenceFailure: A result lacks what the step refers to.
+    """
+    scope = await _scope(session, step)
+    if not isinstance(step, ToolStep):
+        return {"instruction": resolve(step.instruction, scope)}
+    tool = session.engine.tool_of(step)
+    # Decoded before text is put in: a result inside JSON text must not change its structure.
+    given = tool.decode_args(step.args) if tool else step.args
+    args = {name: resolve(value, scope) for name, value in given.items()}
+    return {**args, **_edits(session, decision)}
+
+
+async def call_digests(session: RunSession, step: ToolStep, decision: Decision | None) -> set[str]:
+    """By what a later plan's call is recognised as this one: as the plan wrote it, and as it ran.
+
+    Raises:
+        ReferenceFailure: A result lacks what the step refers to.
+    """
+    scope = await _scope(session, step)
+    written = {name: resolve(value, scope) for name, value in step.args.items()}
+    ran = await resolved_args(session, step, decision)
+    return {call_digest(step.tool, written), call_digest(step.tool, ran)}
+
+
+async def _scope(session: RunSession, step: Step) -> Scope:
+    """The results the step may read; what a missing dependency would have given is null."""
+    board = session.require_board()
+    results = {dep: await session.output_of(dep) for dep in step.depends_on}
+    absent = frozenset(dep for dep in results if not board.has_result(dep))
+    return Scope(steps=results, params=board.plan.params, absent=absent)
+
+
+def _edits(session: RunSession, decision: Decision | None) -> dict[str, Any]:
+    if decision is None or not decision["args"] or not allows(decision, session.require_board().plan):
+        return {}
+    return decision["args"]
