@@ -4,7 +4,16 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from graph.plan import LlmStep, Plan, PlanError, PlanProblem, PlanrailError, check_plan, parse_plan
+from graph.plan import (
+    LlmStep,
+    Plan,
+    PlanError,
+    PlanProblem,
+    PlanrailError,
+    StepStatus,
+    check_plan,
+    parse_plan,
+)
 from graph.state import Engine, GraphInput
 
 MODEL_REMEDY = "hand a model to build_graph(models=...), or set OPENAI_API_KEY or OPENAI_BASE_URL"
@@ -44,21 +53,45 @@ def read_input(given: Any, engine: Engine) -> dict[str, Any]:
         raise InputError(f"unknown input {', '.join(map(repr, unknown))}: give goal, plan or both")
     plan = read_plan(given.get("plan"), given.get("goal"), engine)
     goal = given.get("goal")
-    if goal is None and plan is not None:
+    if plan is not None and (goal is None or goal == ""):
         goal = plan.goal
-    if plan is None or goal is not None:
-        goal = check_goal(goal, engine.settings.max_goal_chars, required=plan is None)
+    goal = check_goal(goal, engine.settings.max_goal_chars)
     if plan is None and engine.model("planner") is None:
         raise InputError(f"there is no plan and no model that could make one: give a plan, {MODEL_REMEDY}")
-    return {"goal": goal or "", "plan": plan.to_json() if plan else None}
+    return {"goal": goal, "plan": plan.to_json() if plan else None}
 
 
-def check_goal(goal: Any, limit: int, *, required: bool = True) -> str:
+def of_parent(state: Any) -> Any:
+    """What a parent graph's state holds for this graph; its other keys are its own."""
+    return {key: state[key] for key in ALLOWED if key in state} if isinstance(state, Mapping) else state
+
+
+def check_stored_plan(values: Mapping[str, Any], engine: Engine) -> None:
+    """Hold the plan of a run that goes on to the rules of a new one.
+
+    It may have been edited since (`update_state`, a fork in Studio), and the tools may be others.
+
+    Raises:
+        PlanError: What is wrong with the steps that have not ended.
+    """
+    if values.get("plan") is None:
+        return
+    records: Mapping[str, Any] = values.get("records") or {}
+    ended = {step for step, record in records.items() if StepStatus(record["status"]).settled}
+    plan, problems = parse_plan(values["plan"])
+    found = list(problems)
+    if plan is not None and not found:
+        found = check_plan(plan, engine.registry, engine.settings.plan_limits)
+        found += missing_models(plan, engine)
+    open_problems = tuple(problem for problem in found if problem.step_id not in ended)
+    if open_problems:
+        raise PlanError(open_problems)
+
+
+def check_goal(goal: Any, limit: int) -> str:
     """The goal, stripped; raises InputError when it is no usable text."""
     if goal is None or (isinstance(goal, str) and not goal.strip()):
-        if required:
-            raise InputError("the goal is empty: say in words what is to be done, or give a plan")
-        return ""
+        raise InputError("the goal is empty: say in words what is to be done")
     if not isinstance(goal, str):
         raise InputError(f"the goal is a {type(goal).__name__}: give text")
     if "\x00" in goal:
@@ -85,7 +118,7 @@ def read_plan(given: Any, goal: Any, engine: Engine) -> Plan | None:
         found = check_plan(plan, engine.registry, engine.settings.plan_limits)
         found += missing_models(plan, engine)
     if plan is None or found:
-        raise PlanError(found)
+        raise PlanError(tuple(found))
     return plan
 
 

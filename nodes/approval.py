@@ -6,7 +6,16 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from graph.plan import StepStatus
-from graph.state import RESPONSE_SCHEMA, ApprovalError, Decision, Request, StepTask, read_answer
+from graph.state import (
+    RESPONSE_SCHEMA,
+    ApprovalError,
+    Decision,
+    Engine,
+    Request,
+    StepTask,
+    check_edit,
+    read_answers,
+)
 from nodes.decide.approvals import decision_from, status_after
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.rebuild import ensure_board, read_state
@@ -28,18 +37,20 @@ async def approval(state: StepTask, runtime: Runtime[None]) -> dict[str, Any]:
         return {}
     pending = read_state("pending")["pending"]
     request = Request(**next(item for item in pending if item["step"] == step_id))
-    answer = _ask(request)
+    answer = _ask(request, session.engine)
     await ensure_board(session)
     decision = await _decide(session, request, answer)
     return {"decisions": {step_id: decision}, "records": await _write_down(session, request, decision)}
 
 
-def _ask(request: Request) -> dict[str, Any]:
+def _ask(request: Request, engine: Engine) -> dict[str, Any]:
     shown = request.to_json()
     while True:
         raw = interrupt(shown, response_schema=RESPONSE_SCHEMA)
         try:
-            return read_answer(raw, request)
+            answer = read_answers(raw, [request])[request.id]
+            check_edit(request, answer, engine.registry)
+            return answer
         except ApprovalError as error:
             shown = {**request.to_json(), "error": str(error)}
 

@@ -29,5 +29,4 @@ async def executor(state: StepTask, runtime: Runtime[None]) -> dict[str, Any]:
             await run(step_id)
     else:
         await walk(board, step_id, run, follow=session.settings.scheduling == "lanes")
-    await session.journal.flush()
     return {"records": step_states(board, board.take_changes())}

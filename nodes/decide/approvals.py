@@ -20,8 +20,17 @@ def standing_reason(step: Step, tool: RegisteredTool | None, settings: Settings)
         return None
     if step.require_approval:
         return "the plan requires approval"
-    risk = effective_risk(step, tool)
-    return f"its risk is {risk.value}" if risk.rank >= Risk(settings.approve_at).rank else None
+    risk = _risk_that_counts(step, tool)
+    if risk is None or risk.rank < Risk(settings.approve_at).rank:
+        return None
+    return f"its risk is {risk.value}"
+
+
+def _risk_that_counts(step: Step, tool: RegisteredTool | None) -> Risk | None:
+    """A write's effective risk; for what changes nothing only a floor that its tool's author declared."""
+    if tool is None:
+        return None
+    return effective_risk(step, tool) if tool.effect == "write" else tool.policy.risk
 
 
 def why_approval(

@@ -44,8 +44,11 @@ def _lost(status: StepStatus) -> bool:
 
 
 def answer_of(plan: Plan, statuses: Statuses, outputs: Mapping[str, Any]) -> str | None:
-    """The results of the plan's last steps: one as it is, several by title; None when there are none."""
-    depended_on = {dep for step in plan.steps for dep in step.depends_on}
+    """The results that no other result was made from: one as it is, several by title; None without any.
+
+    When a last step is lost, what led up to it is the answer that is left.
+    """
+    depended_on = {dep for step in plan.steps if statuses[step.id].ok for dep in step.depends_on}
     leaves = [s for s in plan.steps if s.id not in depended_on and statuses[s.id].ok]
     if not leaves:
         return None

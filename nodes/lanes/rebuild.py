@@ -6,7 +6,7 @@ from typing import Any
 from langgraph.config import get_config
 from langgraph.pregel._read import ChannelRead
 
-from checkpoints import StepEntry
+from checkpoints import StepEntry, StoreUnavailableError
 from graph.plan import Plan, Step, StepStatus
 from graph.state import Decision, entries_of
 from nodes.decide.approvals import standing_reason
@@ -33,6 +33,7 @@ async def rebuild(session: RunSession, plan: Plan, decisions: Mapping[str, Decis
     if session.board is None:
         log = await session.journal.load()
         entries, outputs = entries_of(log.steps, plan), {}
+        _require_journal(session.run_id, plan, entries)
     else:
         entries, outputs = entries_of(session.board.entries, plan), session.board.outputs
     session.decisions = decisions
@@ -41,6 +42,21 @@ async def rebuild(session: RunSession, plan: Plan, decisions: Mapping[str, Decis
     board.draining = lambda: session.control.drain_requested
     session.board = board
     return board
+
+
+def _require_journal(run_id: str, plan: Plan, entries: Mapping[str, StepEntry]) -> None:
+    """Refuse to go on with a store that is not the run's: what has ended would silently run again."""
+    records: Mapping[str, Any] = read_state("records").get("records") or {}
+    lost = [s.id for s in plan.steps if _has_ended(records.get(s.id)) and s.id not in entries]
+    if lost:
+        raise StoreUnavailableError(
+            f"the store holds no journal of run {run_id!r}, of which {', '.join(lost[:5])} ended: resume with "
+            "the store it began with, build_graph(store=...) or compile(store=...) of the parent graph"
+        )
+
+
+def _has_ended(record: Mapping[str, Any] | None) -> bool:
+    return record is not None and record["attempts"] > 0 and StepStatus(record["status"]).settled
 
 
 def is_gated(session: RunSession, step: Step) -> bool:

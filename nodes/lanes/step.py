@@ -5,7 +5,6 @@ from typing import Any, Literal
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.types import Interrupt
 
-from checkpoints import StepEntry
 from graph.plan import LlmStep, ReferenceFailure, StepStatus
 from graph.state import Decision
 from nodes.decide.approvals import is_approved, why_approval
@@ -61,22 +60,9 @@ async def _gate(run: StepRun, kind: Literal["approval", "question"]) -> None:
 
 async def _finish(run: StepRun, result: Result) -> None:
     run.entry = ended(run.entry, result, run.session.engine.now())
-    run.board.record(await _write_down(run), result.output)
+    (stored,) = await run.session.journal.commit(run.entry)
+    run.board.record(stored, result.output)
     run.emit(f"step_{result.status.value}", result.error.message if result.error else "")
-
-
-async def _write_down(run: StepRun) -> StepEntry:
-    """Journal the result. Only what must never happen twice is waited for.
-
-    The result of a read goes out with the next commit. That order keeps every durable write and model
-    answer's inputs durable, and a lane of quick lookups is not held up by the disk at each of them; at
-    worst a lookup of the last moments runs again after a kill.
-    """
-    if run.entry.effect == "read" and run.entry.status is StepStatus.SUCCEEDED:
-        (stored,) = run.session.journal.note(run.entry)
-    else:
-        (stored,) = await run.session.journal.commit(run.entry)
-    return stored
 
 
 def _signed(question: GraphBubbleUp, step_id: str) -> GraphBubbleUp:
