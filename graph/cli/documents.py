@@ -6,7 +6,7 @@ from typing import Any
 from checkpoints import Journal, OpenedStore, RunBusyError, RunEntry, RunLog, StepEntry, find_run
 from graph.cli.errors import NoSuchRun
 from graph.plan import Plan, RunStatus
-from graph.state import build_document
+from graph.state import build_document, entries_of
 
 STATE_COLUMNS = (
     "task_id", "step_id", "status", "attempts", "input_snapshot", "output_snapshot", "error_message",
@@ -51,7 +51,7 @@ async def read_run(opened: OpenedStore, run_id: str, *, whole_outputs: bool) -> 
     log = await journal.load()
     assert log.run is not None
     plan = _current_plan(log)
-    entries = _entries_of(log, plan)
+    entries = entries_of(log.steps, plan) if plan else {}
     outputs = await _large_outputs(journal, entries) if whole_outputs else {}
     document = build_document(log.run, plan, entries, outputs)
     return RunView(log.run, plan, log, document, _is_interrupted(opened, log.run))
@@ -87,10 +87,6 @@ def _current_plan(log: RunLog) -> Plan | None:
         return None
     revision = log.run.revision if log.run else None
     return Plan.from_json(log.plans[revision if revision in log.plans else max(log.plans)])
-
-
-def _entries_of(log: RunLog, plan: Plan | None) -> dict[str, StepEntry]:
-    return {key: entry for key, entry in log.steps.items() if plan and entry.plan_id == plan.plan_id}
 
 
 async def _large_outputs(journal: Journal, entries: dict[str, StepEntry]) -> dict[str, Any]:

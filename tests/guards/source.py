@@ -4,6 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,32 +63,32 @@ def _names(node: ast.AST) -> Iterator[str]:
             yield inner if inner in modules() else node.module
 
 
-def first_cycle(edges: dict[str, set[str]]) -> list[str]:
+def load_edges() -> dict[str, set[str]]:
+    """What loading each file loads: its imports, and the packages that those lie in.
+
+    A file's own packages are left out: they are under way when the file's turn comes.
+    """
+    return {
+        name: {target for each in imports(path) if not each.deferred for target in _loaded(name, each.module)}
+        for name, path in modules().items()
+    }
+
+
+def _loaded(importer: str, module: str) -> set[str]:
+    under_way = {importer, *_packages(importer)}
+    return {module, *(package for package in _packages(module) if package not in under_way)}
+
+
+def _packages(module: str) -> list[str]:
+    parts = module.split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts))]
+
+
+def first_circle(edges: dict[str, set[str]]) -> list[str]:
     """A path `[a, b, a]` in the graph, or [] when it has no circle."""
-    done: set[str] = set()
-    for start in sorted(edges):
-        path: list[str] = []
-        stack: list[tuple[str, int]] = [(start, 0)]
-        while stack:
-            node, depth = stack.pop()
-            del path[depth:]
-            if node in path:
-                return [*path[path.index(node) :], node]
-            if node in done:
-                continue
-            path.append(node)
-            following = sorted(edges.get(node, set()))
-            stack.extend((each, depth + 1) for each in following)
-        done.update(reachable(start, edges))
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as error:
+        circle: list[str] = error.args[1]
+        return circle
     return []
-
-
-def reachable(start: str, edges: dict[str, set[str]]) -> set[str]:
-    seen: set[str] = set()
-    stack = [start]
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            stack.extend(edges.get(node, set()))
-    return seen
