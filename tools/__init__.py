@@ -1,7 +1,7 @@
 """Tools with policies: how they are declared, registered, loaded, and called under guard."""
 
 from tools.call import call_tool
-from tools.classify import Classified, classify
+from tools.classify import classify
 from tools.errors import (
     HardToolError,
     OutcomeUnknown,
@@ -24,7 +24,6 @@ __all__ = [
     "CallFailed",
     "CallOutcome",
     "CallSucceeded",
-    "Classified",
     "FailureKind",
     "HardToolError",
     "IdempotencyKey",

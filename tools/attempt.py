@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from tools.errors import SoftToolError
 from tools.guard import Probe, ToolExit, current_probe
 
 _CANCEL_GRACE = 0.05
@@ -121,7 +122,10 @@ async def _in_thread(
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(deliver, result, time.monotonic() - probe.started)
 
-    threading.Thread(target=run, name=call.name, daemon=True).start()
+    try:
+        threading.Thread(target=run, name=call.name, daemon=True).start()
+    except RuntimeError as error:
+        return Raised(SoftToolError(f"{call.name} was not called: {error}")), 0.0
     await asyncio.wait({answer}, timeout=call.timeout)
     if answer.done():
         return answer.result()
@@ -141,8 +145,14 @@ async def _abandon(task: asyncio.Task[Any], probe: Probe) -> None:
     _abandoned.add(task)
     task.add_done_callback(_abandoned.discard)
     task.cancel()
-    await asyncio.wait({task}, timeout=_CANCEL_GRACE)
-    for stubborn in (task, probe.task):
+    try:
+        await asyncio.wait({task}, timeout=_CANCEL_GRACE)
+    finally:
+        _forget(task, probe.task)
+
+
+def _forget(*tasks: asyncio.Task[Any] | None) -> None:
+    for stubborn in tasks:
         if stubborn is not None and not stubborn.done():
             stubborn._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001 - as asyncio.gather
             _unregister_task(stubborn)

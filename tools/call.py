@@ -1,6 +1,7 @@
 """The guarded call of a tool: everything around one attempt that code, not the model, answers for."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -117,8 +118,7 @@ def _failure(tool: RegisteredTool, error: BaseException, probe: Probe) -> CallFa
         raise inner.exceptions[0]
     if isinstance(error, ValidationError) and not probe.entered:
         return CallFailed("hard", "bad_args", _validation_text(error))
-    found = classify(error, tool.policy)
-    return CallFailed(found.kind, found.code, found.message, found.retry_after)
+    return classify(error, tool.policy)
 
 
 def _validation_text(error: ValidationError) -> str:
@@ -141,8 +141,7 @@ def _handled_error(tool: RegisteredTool, value: object, probe: Probe) -> CallFai
     """Recognise a failure that LangChain's `handle_tool_error` and the like turned into a result."""
     if isinstance(probe.raised, Exception):
         found = classify(probe.raised, tool.policy)
-        text = _shown(value) or found.message
-        return CallFailed(found.kind, found.code, text, found.retry_after)
+        return replace(found, message=_shown(value) or found.message)
     if not probe.entered and tool.tool.handle_validation_error:
         return CallFailed("hard", "bad_args", _shown(value) or "the arguments do not fit the tool")
     returned = probe.returned
@@ -177,4 +176,4 @@ def _incomplete(policy: ToolPolicy, output: JSON) -> CallFailed | None:
 
 def _presentable(failure: CallFailed, args: Mapping[str, JSON], policy: ToolPolicy) -> CallFailed:
     message = trimmed(scrubbed(failure.message, args, policy.redact)) or failure.code
-    return CallFailed(failure.kind, failure.code, message, failure.retry_after)
+    return replace(failure, message=message)

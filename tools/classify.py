@@ -4,6 +4,7 @@ Libraries are recognised by the names of their classes, so that none of them is 
 """
 
 import asyncio
+import email.message
 import email.utils
 import errno
 import http.client
@@ -20,7 +21,7 @@ import pydantic
 from langchain_core.tools import ToolException
 
 from tools.errors import HardToolError, OutcomeUnknown, SoftToolError, UnsupportedResult
-from tools.outcomes import FailureKind
+from tools.outcomes import CallFailed, FailureKind
 from tools.policy import ToolPolicy
 from tools.scrub import trimmed
 
@@ -78,16 +79,6 @@ _UNREACHABLE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Classified:
-    """The meaning of one exception; `message` is never empty and at most 500 characters."""
-
-    kind: FailureKind
-    code: str
-    message: str
-    retry_after: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Verdict:
     """What an exception is by its nature, before the policy has its say."""
 
@@ -96,7 +87,7 @@ class _Verdict:
     retry_after: float | None = None
 
 
-def classify(error: BaseException, policy: ToolPolicy) -> Classified:
+def classify(error: BaseException, policy: ToolPolicy) -> CallFailed:
     """Return what an exception raised by a tool means under the tool's policy.
 
     A timeout, a lost connection or a server error leaves open whether the call happened; for a write that
@@ -109,7 +100,7 @@ def classify(error: BaseException, policy: ToolPolicy) -> Classified:
         kind = "hard"
     elif isinstance(error, policy.soft_errors) and kind == "hard":
         kind = "soft"
-    return Classified(kind, verdict.code, describe(error), verdict.retry_after if kind == "soft" else None)
+    return CallFailed(kind, verdict.code, describe(error), verdict.retry_after if kind == "soft" else None)
 
 
 def describe(error: BaseException) -> str:
@@ -172,7 +163,7 @@ def _worst(verdicts: list[_Verdict]) -> _Verdict:
 
 def _http_verdict(error: BaseException) -> _Verdict | None:
     """Judge errors that carry an HTTP status, as those of httpx, requests, openai and aiohttp do."""
-    response = getattr(error, "response", None)
+    response = _attribute(error, "response")
     status = _status(error, response)
     if status is None:
         return None
@@ -185,19 +176,27 @@ def _http_verdict(error: BaseException) -> _Verdict | None:
 
 
 def _status(error: BaseException, response: Any) -> int | None:
-    found = (getattr(response, "status_code", None), getattr(error, "status_code", None))
+    found = (_attribute(response, "status_code"), _attribute(error, "status_code"))
     if _library(error) == "aiohttp":
-        found = (getattr(error, "status", None), None)
+        found = (_attribute(error, "status"), None)
     elif isinstance(error, urllib.error.HTTPError):
         found = (error.code, None)
     numbers = [status for status in found if isinstance(status, int) and status in _ERROR_STATUSES]
     return numbers[0] if numbers else None
 
 
+def _attribute(holder: object, name: str) -> Any:
+    """Return an attribute of a stranger's object, None where it has none or its property fails."""
+    try:
+        return getattr(holder, name, None)
+    except Exception:  # noqa: BLE001 - any code may run here
+        return None
+
+
 def _retry_after(error: BaseException, response: Any) -> float | None:
     """Read Retry-After, in seconds or as an HTTP date; None when it is missing or makes no sense."""
-    headers: Any = getattr(response, "headers", None) or getattr(error, "headers", None)
-    text = headers.get("Retry-After") if hasattr(headers, "get") else None
+    headers = _attribute(response, "headers") or _attribute(error, "headers")
+    text = headers.get("Retry-After") if isinstance(headers, (Mapping, email.message.Message)) else None
     if not isinstance(text, str):
         return None
     seconds = float(text) if text.strip().isdecimal() else _seconds_until(text)

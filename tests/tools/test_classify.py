@@ -221,6 +221,20 @@ def test_a_group_is_judged_by_its_worst_member() -> None:
     assert classify(ExceptionGroup("g", [KeyError("x"), TimeoutError()]), WRITE).kind == "unknown"
 
 
+class _Touchy(Exception):  # noqa: N818
+    @property
+    def response(self) -> object:
+        raise RuntimeError("not now")
+
+    @property
+    def status_code(self) -> int:
+        raise RuntimeError("not now")
+
+
+def test_an_exception_whose_properties_raise_is_judged_all_the_same() -> None:
+    assert classify(_Touchy("x"), READ).code == "unexpected_error"
+
+
 class _Hostile(Exception):  # noqa: N818
     def __str__(self) -> str:
         raise RuntimeError("no text for you")

@@ -147,6 +147,20 @@ async def test_hung_threads_do_not_use_up_a_pool() -> None:
     assert fine == CallSucceeded("done")
 
 
+async def test_a_thread_that_cannot_be_started_is_a_soft_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    def never() -> None:
+        raise AssertionError("called")
+
+    monkeypatch.setattr(threading.Thread, "start", fails)
+    failure = await failed(never, policy=ToolPolicy())
+    assert failure == CallFailed(
+        "soft", "soft_tool_error", "tool never was not called: can't start new thread"
+    )
+
+
 EXIT_SCRIPT = """
 import asyncio, sys, time
 from tools import ToolRegistry, call_tool
