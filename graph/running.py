@@ -15,7 +15,7 @@ from langgraph.types import Command, StateSnapshot
 
 from checkpoints import Journal
 from graph.bridge import iterate_sync, run_sync
-from graph.intake import RunExistsError, RunNotFoundError, read_input
+from graph.intake import RunExistsError, RunNotFoundError, check_stored_plan, of_parent, read_input
 from graph.resuming import current_run, read_resume, stored_document
 from graph.state import ApprovalError, Engine, GraphInput, GraphOutput, GraphState, Invocation
 from graph.threads import Place, hold_run
@@ -112,7 +112,8 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
     async def _ready(self, place: Place, given: Any) -> _Ready:
         if place.nested:
             fresh = not isinstance(given, Command) and given is not None
-            return _Ready(read_input(given, self.engine) if fresh else given, place.nested_run_id)
+            ready = read_input(of_parent(given), self.engine) if fresh else given
+            return _Ready(ready, place.nested_run_id)
         if place.checkpointer is None:
             return _Ready(read_input(given, self.engine), place.thread_id or uuid.uuid4().hex)
         if place.thread_id is None:
@@ -137,6 +138,7 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
         run_id = snapshot.values.get("run_id") or (await current_run(self._store(place), thread_id))[0]
         if not snapshot.next:
             return await self._ended(place, run_id, snapshot, given)
+        check_stored_plan(snapshot.values, self.engine)
         if given is None or given.resume is None:
             return _Ready(given, run_id)
         answered = read_resume(given, snapshot, self.engine)

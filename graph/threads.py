@@ -8,6 +8,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, merge_configs
+from langgraph._internal._config import DEFAULT_RECURSION_LIMIT
 from langgraph._internal._constants import (
     CONFIG_KEY_CHECKPOINT_NS,
     CONFIG_KEY_CHECKPOINTER,
@@ -36,8 +37,13 @@ class Place:
 
     @classmethod
     def of(cls, graph: CompiledGraph, config: RunnableConfig | None) -> "Place":
-        """Read the config as LangGraph will; a server or a parent graph hands its own parts in it."""
+        """Read the config as LangGraph will; a server or a parent graph hands its own parts in it.
+
+        LangChain's own step limit, 25, counts as none: every chain hands it down unasked, and a plan's
+        length is bounded by its settings.
+        """
         merged = merge_configs(graph.config, ensure_config(config))
+        merged.setdefault("recursion_limit", DEFAULT_RECURSION_LIMIT)
         known = merged.get("configurable", {})
         saver = known.get(CONFIG_KEY_CHECKPOINTER, graph.checkpointer)
         runtime = known.get(CONFIG_KEY_RUNTIME)
@@ -83,9 +89,7 @@ def hold_run(place: Place) -> Iterator[None]:
         return
     mine = (id(place.checkpointer), place.thread_id)
     if mine in _held:
-        raise RunBusyError(
-            f"run {place.thread_id!r} is being worked on: wait for it, or use another thread_id"
-        )
+        raise RunBusyError(place.thread_id)
     _held.add(mine)
     try:
         yield

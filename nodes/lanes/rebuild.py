@@ -50,8 +50,8 @@ def _require_journal(run_id: str, plan: Plan, entries: Mapping[str, StepEntry]) 
     lost = [s.id for s in plan.steps if _has_ended(records.get(s.id)) and s.id not in entries]
     if lost:
         raise StoreUnavailableError(
-            f"the store holds no journal of run {run_id!r}, of which {', '.join(lost[:5])} ended: resume with "
-            "the store it began with, build_graph(store=...) or compile(store=...) of the parent graph"
+            f"the store holds no journal of run {run_id!r}, of which {', '.join(lost[:5])} ended: resume "
+            "with the store it began with, build_graph(store=...) or compile(store=...) of the parent graph"
         )
 
 

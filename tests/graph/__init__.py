@@ -1,0 +1,1 @@
+"""The compiled graph where others use it: inside chains and graphs, stopped, copied, forked."""

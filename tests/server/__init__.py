@@ -1,0 +1,1 @@
+"""The LangGraph server with the shipped configuration, spoken to through its SDK."""
