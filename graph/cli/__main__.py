@@ -2,6 +2,6 @@
 
 import sys
 
-from graph.cli.app import main
+from graph.cli import main
 
 sys.exit(main())

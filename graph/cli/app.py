@@ -27,7 +27,7 @@ for _command in (run, resume, approve, reject, decide, show, steps, runs, check,
     app.command()(_command)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def run_command(argv: Sequence[str] | None = None) -> int:
     """Run one command line.
 
     Args:

@@ -1,6 +1,7 @@
 """The commands that only look: at a run, at all runs, at a plan that is not run yet."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +13,7 @@ from graph.cli.documents import RunView, read_run, state_rows
 from graph.cli.errors import ExitCode
 from graph.cli.inputs import read_plan_or_problems, read_settings
 from graph.cli.render import run_lines, runs_lines, state_lines
-from graph.cli.runner import with_store
+from graph.cli.runner import existing, with_store
 from graph.cli.setups import new_setup, tools_of
 from graph.cli.terminal import visible, write_json, write_lines
 from graph.plan import Plan, PlanProblem, check_plan, to_mermaid, to_text
@@ -57,7 +58,7 @@ def runs(
     async def work(opened: OpenedStore) -> Sequence[RunEntry]:
         return await list_runs(opened.store, limit=limit)
 
-    entries = with_store(database, work)
+    entries = with_store(database, work) if Path(database).exists() else []
     if as_json:
         write_json({"runs": [entry.model_dump(mode="json") for entry in entries]})
     else:
@@ -102,4 +103,4 @@ def _read(database: str, run_id: str, *, whole_outputs: bool) -> RunView:
     async def work(opened: OpenedStore) -> RunView:
         return await read_run(opened, check_run_id(run_id), whole_outputs=whole_outputs)
 
-    return with_store(database, work)
+    return with_store(existing(database), work)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
@@ -14,7 +15,7 @@ from langgraph.types import Command
 from checkpoints import OpenedStore, find_run, open_store
 from graph.build import build_graph
 from graph.cli.documents import RunView, read_run, require_run
-from graph.cli.errors import RunIdTaken
+from graph.cli.errors import NoSuchRun, RunIdTaken
 from graph.cli.inputs import read_settings
 from graph.cli.interrupts import draining_on_interrupt
 from graph.cli.progress import Progress
@@ -105,7 +106,14 @@ def go_on(
         await _stream(opened, run_id, equipment, resume)
         return await read_run(opened, run_id, whole_outputs=whole_outputs), setup
 
-    return with_store(database, work)
+    return with_store(existing(database), work)
+
+
+def existing(database: str) -> str:
+    """The path of a database that is there; raises NoSuchRun rather than make an empty one."""
+    if not Path(database).exists():
+        raise NoSuchRun(f"there is no database {database}: name the one that holds the run with --db")
+    return database
 
 
 def with_store(database: str, work: Callable[[OpenedStore], Coroutine[Any, Any, T]]) -> T:

@@ -133,6 +133,9 @@ def test_runs_are_listed_newest_first_and_no_more_than_asked(prompt: Prompt) -> 
 
 def test_a_database_without_runs_says_so(prompt: Prompt) -> None:
     assert prompt("runs").out == "no runs yet\n"
+    assert "no database planrail.db" in prompt("show", "r1").err
+    assert "no database planrail.db" in prompt("resume", "r1").err
+    assert list(prompt.folder.glob("*.db*")) == []
 
 
 def test_check_without_tools_checks_the_rest(prompt: Prompt) -> None:
