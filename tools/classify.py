@@ -112,6 +112,8 @@ def describe(error: BaseException) -> str:
     if isinstance(error, (HardToolError, SoftToolError, OutcomeUnknown, UnsupportedResult)):
         return trimmed(text) or trimmed(getattr(error, "code", type(error).__name__))
     name = type(error).__name__
+    if isinstance(error, BaseExceptionGroup):
+        return trimmed(f"{name}: {describe(error.exceptions[0])}")
     return trimmed(f"{name}: {text}") if text.strip() else name
 
 

@@ -95,16 +95,18 @@ def _from_file(path: Path) -> ModuleType:
 
 def _module_name(path: Path) -> str:
     """Return the file's own name, or one of its own where another module already has that name."""
-    taken = sys.modules.get(path.stem)
-    same = taken is not None and getattr(taken, "__file__", None) == str(path)
-    if path.stem.isidentifier() and (same or importlib.util.find_spec(path.stem) is None or _is(path)):
+    if path.stem.isidentifier() and _found_at(path.stem) in {None, str(path)}:
         return path.stem
     return f"tools_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
 
 
-def _is(path: Path) -> bool:
-    found = importlib.util.find_spec(path.stem)
-    return found is not None and found.origin == str(path)
+def _found_at(name: str) -> str | None:
+    """Return where Python finds a module of that name; "" for one that is in no file."""
+    try:
+        found = importlib.util.find_spec(name)
+    except ValueError:  # a module such as __main__ that was made without a specification
+        return ""
+    return None if found is None else found.origin or ""
 
 
 def _searchable(folder: Path) -> None:

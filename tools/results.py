@@ -35,6 +35,7 @@ from enum import Enum
 from pathlib import PurePath
 
 from langchain_core.messages import BaseMessage
+from langchain_core.messages.tool import ToolOutputMixin
 from pydantic import BaseModel
 
 from graph.plan import JSON, canonical_json
@@ -134,6 +135,11 @@ def _rich(value: object, path: str, depth: int) -> JSON:
             return convert(value, path)
     if isinstance(value, BaseMessage):
         return _convert(content_value(value.content), path, depth + 1)
+    if isinstance(value, ToolOutputMixin):
+        kind = type(value).__name__
+        raise UnsupportedResult(
+            f"{path} is a {kind} for an agent, which a plan does not carry out; {_REMEDY}"
+        )
     if isinstance(value, BaseModel):
         return _convert(_dump(value), path, depth + 1)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -221,6 +221,11 @@ def test_a_group_is_judged_by_its_worst_member() -> None:
     assert classify(ExceptionGroup("g", [KeyError("x"), TimeoutError()]), WRITE).kind == "unknown"
 
 
+def test_a_group_is_described_by_what_is_in_it() -> None:
+    group = ExceptionGroup("unhandled errors", [ExceptionGroup("inner", [KeyError("x")])])
+    assert describe(group) == "ExceptionGroup: ExceptionGroup: KeyError: 'x'"
+
+
 class _Touchy(Exception):  # noqa: N818
     @property
     def response(self) -> object:

@@ -77,12 +77,12 @@ def test_a_file_may_import_its_neighbours(folder: Path) -> None:
     assert load_tools(f"inner/{name}.py").names() == ["look"]
 
 
-def test_a_file_named_like_an_installed_module_does_not_replace_it(folder: Path) -> None:
-    import json
-
-    (folder / "json.py").write_text(DEFINITIONS, encoding="utf-8")
-    assert load_tools("json.py").names() == ["look", "find"]
-    assert sys.modules["json"] is json
+@pytest.mark.parametrize("name", ["json", "sys", "__main__", "my tools", "a.b"])
+def test_a_file_of_any_name_loads_and_replaces_no_module(folder: Path, name: str) -> None:
+    before = sys.modules.get(name)
+    (folder / f"{name}.py").write_text(DEFINITIONS, encoding="utf-8")
+    assert load_tools(f"{name}.py").names() == ["look", "find"]
+    assert sys.modules.get(name) is before
 
 
 def test_one_file_is_loaded_once(folder: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.types import Command
 from pydantic import BaseModel, SecretStr
 
 from graph.plan import json_fault
@@ -111,6 +112,7 @@ def test_what_json_lacks_gets_its_documented_form(value: object, expected: objec
         ({"a": object()}, r"result\.a is a object"),
         (iter([1]), "list_iterator"),
         (len, "builtin"),
+        (Command(goto="elsewhere"), "Command"),
         ({(1, 2): 1}, "tuple as a key"),
         ({1: "a", "1": "b"}, "two keys"),
     ],
