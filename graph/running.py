@@ -89,6 +89,11 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
         """`ainvoke` for callers without an event loop, and for those inside one."""
         return run_sync(lambda: self.ainvoke(input, config, **kwargs))
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        """What a notebook shows. LangGraph's own asks a web service for the picture."""
+        drawn = self.get_graph().draw_mermaid(with_styles=False)
+        return {"text/plain": repr(self), "text/markdown": f"```mermaid\n{drawn}```"}
+
     @asynccontextmanager
     async def _invocation(
         self, place: Place, ready: _Ready, control: RunControl | None

@@ -135,3 +135,11 @@ async def test_a_run_whose_tool_is_gone_says_so_before_anything_runs(graph: Plan
     with pytest.raises(PlanError, match=r"unknown_tool \[pay\]") as raised:
         await other.ainvoke(Command(resume="approve"), thread())
     assert "[find]" not in str(raised.value)
+
+
+def test_a_notebook_draws_the_graph_without_asking_a_web_service(graph: PlanrailGraph) -> None:
+    shown = graph._repr_mimebundle_()
+
+    assert set(shown) == {"text/plain", "text/markdown"}
+    assert shown["text/markdown"].startswith("```mermaid\n")
+    assert "scheduler -.-> executor;" in shown["text/markdown"]

@@ -1,0 +1,1 @@
+"""The walkthroughs run from their first cell to their last."""
