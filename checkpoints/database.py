@@ -104,7 +104,6 @@ def _create(path: Path, busy_timeout: float) -> None:
     # Built aside and moved into place: a process that dies halfway leaves no half-made database behind.
     unfinished = path.with_name(path.name + ".new")
     unfinished.unlink(missing_ok=True)
-    _remove_logs(unfinished)
     connection = _connect(unfinished, busy_timeout)
     try:
         _set_up(connection)

@@ -232,7 +232,6 @@ def _fail(group: asyncio.Future[None] | None, error: BaseException) -> None:
         return
     if isinstance(error, Exception):
         group.set_exception(error)
-        group.exception()  # seen here, so that waiters who were cancelled leave no warning
     else:
         group.cancel()
 

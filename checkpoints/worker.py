@@ -196,7 +196,10 @@ def _begin(database: Database, jobs: list[Job[Any]]) -> list[Job[Any]]:
 
 def _set_patience(connection: sqlite3.Connection, deadline: float) -> None:
     patience = max(_SHORTEST_WAIT, deadline - time.monotonic())
-    connection.execute(f"PRAGMA busy_timeout={int(patience * 1000)}")
+    tenths = (
+        int(patience * 10) + 1
+    )  # rounded up, so that SQLite mostly meets a statement it has compiled before
+    connection.execute(f"PRAGMA busy_timeout={tenths * 100}")
 
 
 def _attempt(database: Database, job: Job[Any]) -> tuple[Any, BaseException | None]:

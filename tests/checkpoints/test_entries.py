@@ -72,7 +72,7 @@ def test_any_json_comes_back_exactly(store: BaseStore, value: JSON) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [*AWKWARD, nested(250), [nested(60)] * 300], ids=lambda value: repr(value)[:20]
+    "value", [*AWKWARD, nested(400), [nested(60)] * 300], ids=lambda value: repr(value)[:20]
 )
 def test_awkward_json_comes_back_exactly(store: BaseStore, value: JSON) -> None:
     assert repr(there_and_back(store, {"format": 1, "value": value})["value"]) == repr(value)

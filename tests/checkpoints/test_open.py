@@ -1,5 +1,6 @@
 """Opening the file: what is made, what is taken over, and what is refused before anything is touched."""
 
+import gc
 import os
 import sqlite3
 import subprocess
@@ -254,6 +255,15 @@ def test_a_store_that_nobody_closes_neither_blocks_nor_warns_at_exit(tmp_path: P
         print("end")
     """
     assert python(code, tmp_path / "runs.db") == "end\n"
+
+
+def test_a_store_that_is_dropped_ends_its_thread(tmp_path: Path) -> None:
+    opened = open_store(tmp_path / "runs.db")
+    thread = opened._worker._thread
+    del opened
+    gc.collect()
+    thread.join(timeout=5)
+    assert not thread.is_alive()
 
 
 def test_every_error_has_a_code_and_one_base() -> None:

@@ -8,6 +8,7 @@ import pytest
 from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp
 
 from checkpoints import OpenedStore, open_store
+from checkpoints.database import Database
 
 
 @pytest.fixture
@@ -32,6 +33,19 @@ async def test_a_failing_batch_does_not_take_those_beside_it_with_it(opened: Ope
         return_exceptions=True,
     )
     assert {item.key for item in opened.store.search(("a",))} == {"0", "2", "4", "6", "8"}
+
+
+async def test_a_job_that_fails_halfway_is_undone_and_those_beside_it_are_not(opened: OpenedStore) -> None:
+    def half(database: Database) -> None:
+        database.store.put(("a",), "half", {})
+        raise KeyError("broken")
+
+    good = [opened.store.aput(("a",), str(n), {}) for n in range(5)]
+    bad = [opened._worker.acall(half, writes=True) for _ in range(5)]
+    mixed = [job for pair in zip(good, bad, strict=True) for job in pair]
+    outcomes = await asyncio.gather(*mixed, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [type(None), KeyError] * 5
+    assert {item.key for item in opened.store.search(("a",))} == {"0", "1", "2", "3", "4"}
 
 
 async def test_writes_that_wait_together_share_a_commit(opened: OpenedStore) -> None:
