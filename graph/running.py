@@ -15,6 +15,7 @@ from langgraph.types import Command, StateSnapshot
 
 from checkpoints import Journal
 from graph.bridge import iterate_sync, run_sync
+from graph.chunks import document_in, lacks_steps, with_document
 from graph.intake import RunExistsError, RunNotFoundError, check_stored_plan, of_parent, read_input
 from graph.resuming import current_run, read_resume, stored_document
 from graph.state import ApprovalError, Engine, GraphInput, GraphOutput, GraphState, Invocation
@@ -27,7 +28,7 @@ class _Ready:
 
     given: Any
     run_id: str
-    answered: frozenset[str] = frozenset()
+    answered: frozenset[str] | None = None
     done: dict[str, Any] | None = None
 
 
@@ -68,8 +69,14 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
                     yield chunk
                 return
             async with self._invocation(place, ready, kwargs.get("control")) as invocation:
+                last: Any = None
                 async for chunk in super().astream(ready.given, place.with_invocation(invocation), **kwargs):
+                    last = chunk if document_in(chunk) else last
                     yield chunk
+            # When a resume found all nodes done, none of them has put the steps into the document.
+            if lacks_steps(last):
+                stored = await stored_document(self._store(place), ready.run_id) or {}
+                yield with_document(last, {**(document_in(last) or {}), "steps": stored.get("steps", [])})
 
     def stream(
         self,
@@ -138,14 +145,15 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
 
     async def _going_on(self, place: Place, thread_id: str, given: Command[Any] | None) -> _Ready:
         snapshot = await self.aget_state(place.config)
-        if not snapshot.values and not snapshot.next:
+        if not snapshot.values and not snapshot.tasks:
             raise RunNotFoundError(f"there is no run {thread_id!r} to resume: start it with a goal or a plan")
         run_id = snapshot.values.get("run_id") or (await current_run(self._store(place), thread_id))[0]
-        if not snapshot.next:
+        if not snapshot.tasks:  # `next` leaves out tasks that have ended and are not yet in a checkpoint
             return await self._ended(place, run_id, snapshot, given)
         check_stored_plan(snapshot.values, self.engine)
         if given is None or given.resume is None:
-            return _Ready(given, run_id)
+            asked = any(task.interrupts for task in snapshot.tasks)
+            return _Ready(given, run_id, frozenset() if asked else None)
         answered = read_resume(given, snapshot, self.engine)
         return _Ready(answered.command, run_id, answered.steps)
 

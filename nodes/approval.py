@@ -27,13 +27,13 @@ from nodes.session import RunSession
 async def approval(state: StepTask, runtime: Runtime[None]) -> dict[str, Any]:
     """Ask about the step that `state` names.
 
-    When this resume answers other questions only, the node gives way at once: the superstep ends,
-    what was approved runs, and the scheduler asks the rest again. An answer that fits nothing
+    When this resume answers other questions only, or none, the node gives way at once: the superstep
+    ends, what was approved runs, and the scheduler asks the rest again. An answer that fits nothing
     leaves the question open, with the error in it.
     """
     session = RunSession.of(runtime)
     step_id = state["step"]
-    if session.answered and step_id not in session.answered:
+    if session.gives_way(step_id):
         return {}
     pending = read_state("pending")["pending"]
     request = Request(**next(item for item in pending if item["step"] == step_id))

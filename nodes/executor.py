@@ -17,7 +17,7 @@ async def executor(state: StepTask, runtime: Runtime[None]) -> dict[str, Any]:
     session = RunSession.of(runtime)
     step_id = state["step"]
     alone = state.get("alone", False)
-    if alone and session.answered and step_id not in session.answered:
+    if alone and session.gives_way(step_id):
         return {}
     board = await ensure_board(session)
 

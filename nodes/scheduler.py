@@ -18,7 +18,7 @@ from nodes.session import RunSession
 async def scheduler(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
     """Rebuild the board and decide the next move; the edges send it."""
     session = RunSession.of(runtime)
-    session.answered = frozenset()
+    session.answered = None
     plan = Plan.from_json(state["plan"])
     board = await rebuild(session, plan, state.get("decisions") or {})
     judged = await judge(session, state)

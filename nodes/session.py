@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from langgraph._internal._constants import CONFIG_KEY_SCRATCHPAD
 from langgraph.config import get_config
 from langgraph.runtime import RunControl, Runtime
 
@@ -19,7 +20,7 @@ class RunSession:
     """What the nodes share while one invocation lasts."""
 
     invocation: Invocation
-    answered: frozenset[str]
+    answered: frozenset[str] | None
     decisions: Mapping[str, Decision] = field(default_factory=dict)
     emit: Callable[[dict[str, Any]], None] = lambda _event: None
     board: Board | None = None
@@ -36,6 +37,16 @@ class RunSession:
         session: RunSession = invocation.workspace.setdefault("session", cls(invocation, invocation.answered))
         session.emit = runtime.stream_writer
         return session
+
+    def gives_way(self, step_id: str) -> bool:
+        """Whether a question that was asked before must not be asked again before the scheduler has looked.
+
+        An answer that LangGraph has kept over a kill is still an answer.
+        """
+        if self.answered is None or step_id in self.answered:
+            return False
+        kept = get_config().get("configurable", {})[CONFIG_KEY_SCRATCHPAD].resume
+        return not kept
 
     @property
     def engine(self) -> Engine:

@@ -53,7 +53,8 @@ class Engine:
 class Invocation:
     """One call of a graph, handed to the nodes in the config.
 
-    `answered` are the steps whose questions this call answers; `workspace` is the nodes' own, for as
+    `answered` are the steps whose questions this call answers, empty when it goes on with a waiting run
+    without an answer, and None when nothing was asked before; `workspace` is the nodes' own, for as
     long as the call lasts.
     """
 
@@ -61,5 +62,5 @@ class Invocation:
     run_id: str
     journal: Journal
     control: RunControl = field(default_factory=RunControl)
-    answered: frozenset[str] = frozenset()
+    answered: frozenset[str] | None = None
     workspace: dict[str, Any] = field(default_factory=dict)

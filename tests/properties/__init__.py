@@ -1,0 +1,1 @@
+"""Random plans, tools, interruptions and answers, held against a serial reference model."""

@@ -1,0 +1,196 @@
+"""Runs a random plan through interruptions and answers, as callers in several processes would."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from langgraph.errors import GraphDrained
+from langgraph.runtime import RunControl
+from langgraph.types import Command
+
+from checkpoints import Journal
+from graph.build import build_graph
+from graph.intake import RunNotFoundError
+from graph.running import PlanrailGraph
+from tests.properties.durable import InFile, Memory
+from tests.properties.reference import Reference
+from tests.properties.specs import Kind, Spec, plan_json
+from tests.properties.world import REGISTRY, WORLD, Echo, Fuse, World
+
+RUN_ID = "run"
+CONFIG: Any = {"configurable": {"thread_id": RUN_ID}}
+FINAL = {"succeeded", "failed", "rejected"}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """How one process ends early: at its `at`-th store call or tool call; `none` lets it end."""
+
+    kind: Literal["none", "kill", "cancel", "drain"] = "none"
+    at: int = 1
+
+
+NO_FAULT = Fault()
+
+
+class Harness:
+    """One run of one plan over as many simulated processes as it takes."""
+
+    def __init__(
+        self,
+        specs: tuple[Spec, ...],
+        durable: Memory | InFile,
+        *,
+        max_concurrency: int,
+        scheduling: str = "lanes",
+    ) -> None:
+        self.specs = {spec.id: spec for spec in specs}
+        self.plan = plan_json(specs)
+        self.durable = durable
+        self.settings = {"max_concurrency": max_concurrency, "scheduling": scheduling, "backoff_base": 0}
+        self.world = World(self.specs, max_concurrency)
+        self.document: dict[str, Any] | None = None
+        self.statuses: dict[str, str] = {}
+
+    async def process(self, given: Any, fault: Fault = NO_FAULT) -> bool:
+        """One process from its start to its end; True when it ended by itself and left a document."""
+        fuse = Fuse(fault.at if fault.kind == "kill" else None)
+        self.world.fuse = fuse
+        WORLD.set(self.world)
+        if fault.kind == "kill":
+            self.world.running = type(self.world.running)()
+        with self.durable.opened(fuse) as (saver, store):
+            graph = build_graph(
+                tools=REGISTRY,
+                models={"executor": Echo()},
+                settings=self.settings,
+                checkpointer=saver,
+                store=store,
+            )
+            ended = await self._invoke(graph, given, fault)
+        self.world.on_call = lambda _count: None
+        await self._look_at_journal()
+        return ended
+
+    async def _invoke(self, graph: PlanrailGraph, given: Any, fault: Fault) -> bool:
+        control = RunControl()
+        task = asyncio.ensure_future(graph.ainvoke(given, CONFIG, control=control))
+
+        def on_call(count: int, begun: int = self.world.calls.total()) -> None:
+            if fault.kind == "cancel" and count - begun == fault.at:
+                task.cancel()
+            if fault.kind == "drain" and count - begun == fault.at:
+                control.request_drain()
+
+        self.world.on_call = on_call
+        try:
+            document = await task
+        except GraphDrained:
+            assert fault.kind == "drain"
+            return False
+        except asyncio.CancelledError:
+            assert fault.kind == "cancel"
+            return False
+        except Exception:
+            if not self.world.fuse.dead:
+                raise
+            return False
+        if self.world.fuse.dead:
+            return False
+        self.document = document
+        return True
+
+    async def _look_at_journal(self) -> None:
+        """What is durable now: finished steps may not run again, and what is settled stays so."""
+        with self.durable.opened(Fuse()) as (_, store):
+            log = await Journal(store, RUN_ID).load()
+        statuses = {key: entry.status.value for key, entry in log.steps.items()}
+        for step_id, before in self.statuses.items():
+            if before in FINAL and statuses[step_id] != before:
+                self.world.broken.append(f"{step_id} went from {before} to {statuses[step_id]}")
+        self.statuses = statuses
+        self.world.finished |= {step_id for step_id, status in statuses.items() if status in FINAL}
+        assert not self.world.broken
+
+    async def go_on(self, fault: Fault = NO_FAULT) -> bool:
+        """Resume the run, or start it when no process came as far as writing it down."""
+        try:
+            return await self.process(None, fault)
+        except RunNotFoundError:
+            return await self.process({"goal": self.plan["goal"], "plan": self.plan}, fault)
+
+    @property
+    def pending(self) -> dict[str, dict[str, Any]]:
+        assert self.document is not None
+        return {item["step"]: item for item in self.document["pending"]}
+
+    def truth_about(self, step_id: str) -> dict[str, Any]:
+        """What an honest person says of a write in doubt."""
+        if not self.world.happened(step_id):
+            return {"decision": "not_happened"}
+        self.world.ended.add(step_id)
+        return {"decision": "happened", "result": {"step": step_id, "value": self.world.effect_of(step_id)}}
+
+    async def answer(self, answers: Mapping[str, Any], fault: Fault = NO_FAULT) -> bool:
+        return await self.process(Command(resume=dict(answers)), fault)
+
+
+def agrees(harness: Harness, reference: Reference) -> None:
+    """The ended run against the reference model."""
+    document = harness.document
+    assert document is not None
+    told = {row["id"]: row["status"] for row in document["steps"]}
+    assert told == reference.statuses
+    outputs = {row["id"]: row["output"] for row in document["steps"] if row["status"] == "succeeded"}
+    assert outputs == reference.outputs
+    effects = {step: next(iter(done.values())) for step, done in harness.world.effects.items() if done}
+    assert effects == reference.effects
+    assert {effect["step"] for effect in document["effects"]} == set(reference.effects)
+    assert document["status"] == reference.run_status
+    assert document["success"] is (reference.run_status == "succeeded")
+    assert document["pending"] == []
+    assert document["success"] or document["reason"]
+    assert document["answer"] is not None or not reference.outputs
+    assert harness.world.running.total() == 0
+    for spec in harness.specs.values():
+        if spec.kind is Kind.PUT_ONCE:
+            assert len(harness.world.effects[spec.id]) <= 1
+
+
+async def finish(harness: Harness, reference: Reference, pick: Any, fault: Any = None) -> None:
+    """Drive a run to its end: resume after each interruption, answer what is asked, in drawn order.
+
+    Args:
+        harness: The run.
+        reference: The model, driven alongside.
+        pick: Chooses one of a sorted list of step ids.
+        fault: Gives the next interruption.
+    """
+    next_fault = fault or (lambda: NO_FAULT)
+    ended = await harness.go_on(next_fault())
+    for _ in range(200):
+        while not ended:
+            ended = await harness.go_on(next_fault())
+        assert harness.document is not None
+        if harness.document["status"] != "waiting":
+            break
+        pending = harness.pending
+        doubts = sorted(step for step, item in pending.items() if item["kind"] == "outcome")
+        reference.settle()
+        if doubts:
+            step = pick(doubts)
+            ended = await harness.answer({step: harness.truth_about(step)}, next_fault())
+            continue
+        # An answer that a kill has swallowed is asked for again, and given again before any other.
+        lost = sorted(set(pending) - reference.pending())
+        assert lost or set(pending) == reference.pending()
+        step = pick(lost or sorted(pending))
+        answer = harness.specs[step].answer
+        assert answer is not None, f"{step} asked for no approval"
+        if not lost:
+            reference.answer(step, answer)
+        ended = await harness.answer({step: answer.to_resume()}, next_fault())
+    reference.settle()
+    reference.finish()
+    agrees(harness, reference)
