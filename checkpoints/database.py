@@ -65,6 +65,13 @@ class Database:
         self.saver = ConnectionSaver(self.connection)
         self.store = ConnectionStore(self.connection)
         self.saver.is_setup = self.store.is_setup = True
+        self._synced = True
+
+    def sync_commits(self, synced: bool) -> None:
+        """Choose whether the next transaction's commit waits for the disk; call it between transactions."""
+        if synced != self._synced:
+            self.connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
+            self._synced = synced
 
     def close(self) -> None:
         """Close the connection; the last one to close folds the write-ahead log into the file."""

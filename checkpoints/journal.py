@@ -12,6 +12,7 @@ from checkpoints import keys
 from checkpoints.entries import ENTRY_FORMAT, OutputRef, RunEntry, StepEntry, to_stored
 from checkpoints.errors import StoreFormatError
 from checkpoints.packing import pack, record, set_aside, unpack
+from checkpoints.store import RunStore
 from graph.plan.json_values import JSON
 
 _log = logging.getLogger(__name__)
@@ -67,6 +68,7 @@ class Journal:
         self._stored_values: set[str] = set()
         self._buffer: dict[_Address, dict[str, Any]] = {}
         self._group: asyncio.Future[None] | None = None
+        self._synced = False
         self._writing: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -100,8 +102,13 @@ class Journal:
             self._timer = asyncio.get_running_loop().call_later(self._flush_after, self._time_is_up)
         return kept
 
-    async def commit(self, *entries: StepEntry) -> tuple[StepEntry, ...]:
+    async def commit(self, *entries: StepEntry, synced: bool = True) -> tuple[StepEntry, ...]:
         """Write entries, and all noted ones, and return when they are durable.
+
+        Args:
+            entries: What to write.
+            synced: Whether they must outlive a power cut. Without it they outlive the process however it
+                ends, and the next synced commit makes them as durable as itself.
 
         Returns:
             The entries as they are stored: large inputs and outputs by reference.
@@ -110,7 +117,7 @@ class Journal:
             StoreError: When they could not be written; they stay for the next try.
         """
         kept = tuple(self._put(entry) for entry in entries)
-        await self._durable()
+        await self._durable(synced=synced)
         return kept
 
     async def put_run(self, entry: RunEntry) -> None:
@@ -194,7 +201,8 @@ class Journal:
         if not self._busy():
             self._writing = asyncio.get_running_loop().create_task(self._write_all())
 
-    async def _durable(self) -> None:
+    async def _durable(self, *, synced: bool = True) -> None:
+        self._synced = self._synced or synced
         if self._group is None:
             self._group = asyncio.get_running_loop().create_future()
         group = self._group
@@ -205,10 +213,12 @@ class Journal:
         while self._buffer or self._group is not None:
             group, self._group = self._group, None
             batch, self._buffer = self._buffer, {}
+            synced, self._synced = self._synced, False
             try:
-                await self._write(batch)
+                await self._write(batch, synced=synced)
             except BaseException as error:
                 self._buffer = batch | self._buffer
+                self._synced = self._synced or synced
                 _fail(group, error)
                 if not isinstance(error, Exception):
                     raise
@@ -220,10 +230,12 @@ class Journal:
                 if group is not None and not group.done():
                     group.set_result(None)
 
-    async def _write(self, batch: dict[_Address, dict[str, Any]]) -> None:
+    async def _write(self, batch: dict[_Address, dict[str, Any]], *, synced: bool) -> None:
+        store = self._store
+        write = store.abatch_unsynced if isinstance(store, RunStore) and not synced else store.abatch
         ops = [PutOp(namespace, key, value, False) for (namespace, key), value in batch.items()]
         for start in range(0, len(ops), _BATCH):
-            await self._store.abatch(ops[start : start + _BATCH])
+            await write(ops[start : start + _BATCH])
         self._stored_values.update(key for namespace, key in batch if namespace == self._values)
 
 

@@ -30,6 +30,13 @@ class RunStore(BaseStore):
         wanted = list(ops)
         return await self._worker.acall(lambda database: database.store.batch(wanted), writes=_writes(wanted))
 
+    async def abatch_unsynced(self, ops: Iterable[Op]) -> list[Result]:
+        """As `abatch`, but without waiting for the disk: it outlives the process, not a power cut."""
+        wanted = list(ops)
+        return await self._worker.acall(
+            lambda database: database.store.batch(wanted), writes=_writes(wanted), synced=False
+        )
+
 
 def _writes(ops: list[Op]) -> bool:
     return any(isinstance(op, PutOp) for op in ops)

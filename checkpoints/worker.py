@@ -33,6 +33,7 @@ class Job(Generic[T]):
 
     run: Callable[[Database], T]
     writes: bool
+    synced: bool
     deadline: float
     future: Future[T] = field(default_factory=Future)
 
@@ -83,13 +84,15 @@ class Worker:
         """
         return self._submit(run, writes).result()
 
-    async def acall(self, run: Callable[[Database], T], *, writes: bool) -> T:
+    async def acall(self, run: Callable[[Database], T], *, writes: bool, synced: bool = True) -> T:
         """Run a job and wait for it, from any event loop; see `call`.
+
+        Without `synced` the commit does not wait for the disk: it outlives the process, not a power cut.
 
         A caller that is cancelled leaves at once. Its job is dropped if it has not begun and
         otherwise ends as a whole.
         """
-        return await asyncio.wrap_future(self._submit(run, writes))
+        return await asyncio.wrap_future(self._submit(run, writes, synced=synced))
 
     def close(self) -> None:
         """Finish the jobs handed in so far and close the database; further calls are refused."""
@@ -100,12 +103,12 @@ class Worker:
         if os.getpid() == self._process_id:
             self._thread.join()
 
-    def _submit(self, run: Callable[[Database], T], writes: bool) -> Future[T]:
+    def _submit(self, run: Callable[[Database], T], writes: bool, *, synced: bool = True) -> Future[T]:
         if os.getpid() != self._process_id:
             raise StoreUnavailableError(
                 f"database {self.path} was opened before this process was forked; open it again here"
             )
-        job = Job(run, writes, time.monotonic() + self._busy_timeout)
+        job = Job(run, writes, synced, time.monotonic() + self._busy_timeout)
         with self._closing:
             if self._closed:
                 raise StoreUnavailableError(f"database {self.path} is closed; open it again with open_store")
@@ -160,6 +163,7 @@ def _read(database: Database, jobs: list[Job[Any]]) -> None:
 
 
 def _write(database: Database, jobs: list[Job[Any]]) -> None:
+    database.sync_commits(any(job.synced for job in jobs))
     jobs = _begin(database, jobs)
     if not jobs:
         return

@@ -60,7 +60,10 @@ async def _gate(run: StepRun, kind: Literal["approval", "question"]) -> None:
 
 async def _finish(run: StepRun, result: Result) -> None:
     run.entry = ended(run.entry, result, run.session.engine.now())
-    (stored,) = await run.session.journal.commit(run.entry)
+    # What a lookup gave must outlive the process before its dependents begin; only what cannot be had
+    # again must outlive a power cut too.
+    again = run.entry.effect == "read" and result.status is StepStatus.SUCCEEDED
+    (stored,) = await run.session.journal.commit(run.entry, synced=not again)
     run.board.record(stored, result.output)
     run.emit(f"step_{result.status.value}", result.error.message if result.error else "")
 
