@@ -115,5 +115,7 @@ def _text(error: BaseException) -> str:
         return "interrupted"
     if isinstance(error, PlanrailError | GraphDrained):
         return str(error)
+    if isinstance(error, OSError):
+        return f"the operating system refused: {error}; check the disk, the file and the terminal"
     said = "".join(traceback.format_exception_only(error)).strip()
     return f"unexpected error, a fault of planrail or of a tool module: {said} (PLANRAIL_DEBUG=1 shows where)"

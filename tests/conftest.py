@@ -1,0 +1,38 @@
+"""What holds for every test: nothing of the machine's own configuration, no network but loopback."""
+
+import ipaddress
+import os
+import socket
+from typing import Any
+
+import pytest
+
+FOREIGN = ("OPENAI_", "PLANRAIL_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_")
+
+
+@pytest.fixture(autouse=True)
+def _no_configuration_of_this_machine(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if request.node.get_closest_marker("local_model") is None:
+        for name in [name for name in os.environ if name.startswith(FOREIGN)]:
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _no_network_but_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = socket.socket.connect
+
+    def connect_to_loopback(self: socket.socket, address: Any) -> None:
+        if self.family in {socket.AF_INET, socket.AF_INET6} and not _is_loopback(str(address[0])):
+            pytest.fail(f"a test reached for the network: {address}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect_to_loopback)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return host == "localhost"
