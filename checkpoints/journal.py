@@ -66,7 +66,7 @@ class Journal:
         self._plans = keys.plans_of(run_id)
         self._values = keys.values_of(run_id)
         self._stored_values: set[str] = set()
-        self._buffer: dict[_Address, dict[str, Any]] = {}
+        self._buffer: dict[_Address, dict[str, Any] | StepEntry] = {}
         self._group: asyncio.Future[None] | None = None
         self._synced = False
         self._writing: asyncio.Task[None] | None = None
@@ -177,7 +177,7 @@ class Journal:
                 kept = kept.model_copy(update={name: None, f"{name}_ref": ref})
                 if ref.digest not in self._stored_values:
                     self._buffer[self._values, ref.digest] = {"format": ENTRY_FORMAT, "value": text}
-        self._buffer[self._steps, kept.key] = pack(to_stored(kept))
+        self._buffer[self._steps, kept.key] = kept  # packed when written: most intents never are
         return kept
 
     async def _value(self, ref: OutputRef) -> JSON:
@@ -230,10 +230,13 @@ class Journal:
                 if group is not None and not group.done():
                     group.set_result(None)
 
-    async def _write(self, batch: dict[_Address, dict[str, Any]], *, synced: bool) -> None:
+    async def _write(self, batch: dict[_Address, dict[str, Any] | StepEntry], *, synced: bool) -> None:
         store = self._store
         write = store.abatch_unsynced if isinstance(store, RunStore) and not synced else store.abatch
-        ops = [PutOp(namespace, key, value, False) for (namespace, key), value in batch.items()]
+        ops = [
+            PutOp(namespace, key, pack(to_stored(value)) if isinstance(value, StepEntry) else value, False)
+            for (namespace, key), value in batch.items()
+        ]
         for start in range(0, len(ops), _BATCH):
             await write(ops[start : start + _BATCH])
         self._stored_values.update(key for namespace, key in batch if namespace == self._values)

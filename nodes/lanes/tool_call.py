@@ -55,6 +55,9 @@ async def _try_until_settled(run: StepRun, tool: RegisteredTool, key: str, args:
 
 
 def _refusal(tool: RegisteredTool, args: dict[str, Any]) -> Result | None:
+    """Why a write must not even be intended; a lookup's own call checks the same before it is made."""
+    if tool.effect == "read":
+        return None
     problems = tool.args_problems(args)
     if problems:
         return failed("hard", "bad_args", "; ".join(f"{name}: {text}" for name, text in problems))
