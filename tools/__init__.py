@@ -13,7 +13,7 @@ from tools.errors import (
 from tools.keys import idempotency_key
 from tools.load import load_tools
 from tools.outcomes import CallFailed, CallOutcome, CallSucceeded, FailureKind
-from tools.policy import UNKNOWN_TOOL_POLICY, IdempotencyKey, ToolPolicy, backoff_seconds, policy
+from tools.policy import UNKNOWN_TOOL_POLICY, IdempotencyKey, ToolPolicy, policy
 from tools.reconcile import Reconciled, reconcile
 from tools.registered import RegisteredTool
 from tools.registry import ToolRegistry
@@ -36,7 +36,6 @@ __all__ = [
     "ToolRegistry",
     "ToolSetupError",
     "UnsupportedResult",
-    "backoff_seconds",
     "call_tool",
     "classify",
     "idempotency_key",

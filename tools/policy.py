@@ -146,22 +146,3 @@ def _build(fields: Mapping[str, Any]) -> ToolPolicy:
 
 def _where(location: tuple[int | str, ...]) -> str:
     return ".".join(str(part) for part in location) or "policy"
-
-
-def backoff_seconds(
-    policy: ToolPolicy, failed_attempts: int, jitter: float, retry_after: float | None = None
-) -> float:
-    """Return how long to wait before the next attempt.
-
-    Args:
-        policy: The tool's policy.
-        failed_attempts: Attempts made so far, at least 1.
-        jitter: A number from 0 to 1 chosen by the caller; the wait is between half and all of the backoff.
-        retry_after: Seconds the service asked for; the wait is never shorter.
-
-    Returns:
-        Seconds.
-    """
-    growth = policy.backoff_factor ** min(failed_attempts - 1, 64)
-    wait = min(policy.backoff_base * growth, policy.backoff_cap)
-    return max(wait * (0.5 + 0.5 * jitter), retry_after or 0.0)

@@ -1,15 +1,13 @@
-"""Declaring policies, and how long to wait between attempts."""
+"""Declaring policies."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from langchain_core.tools import BaseTool, tool
 
 from graph.plan import Risk
-from tools import UNKNOWN_TOOL_POLICY, ToolPolicy, ToolRegistry, ToolSetupError, backoff_seconds, policy
+from tools import UNKNOWN_TOOL_POLICY, ToolPolicy, ToolRegistry, ToolSetupError, policy
 
 
 def _plain() -> Any:
@@ -114,22 +112,3 @@ def test_a_policy_that_makes_no_sense_is_refused_by_name(fields: dict[str, Any],
 def test_something_that_cannot_carry_a_policy_is_refused() -> None:
     with pytest.raises(ToolSetupError, match="decorate a function or a tool"):
         policy(effect="read")(len)
-
-
-@given(
-    failed=st.integers(1, 10_000),
-    jitter=st.floats(0, 1),
-    retry_after=st.none() | st.floats(0, 3600),
-)
-def test_a_wait_keeps_between_half_and_all_of_the_capped_backoff(
-    failed: int, jitter: float, retry_after: float | None
-) -> None:
-    full = min(1.0 * 2.0 ** min(failed - 1, 64), 20.0)
-    wait = backoff_seconds(ToolPolicy(), failed, jitter, retry_after)
-    asked = retry_after or 0.0
-    assert max(full / 2, asked) <= wait <= max(full, asked)
-
-
-def test_waits_double_up_to_the_cap() -> None:
-    waits = [backoff_seconds(ToolPolicy(), failed, 1.0) for failed in range(1, 8)]
-    assert waits == [1, 2, 4, 8, 16, 20, 20]
