@@ -61,7 +61,7 @@ def perform(task: "str", rest: "list[str]") -> "int":
     stages = {
         "lint": lint,
         "types": lambda: tool("mypy"),
-        "pytest": lambda: tool("pytest", *(rest or ["-n", "logical", "--dist", "worksteal"])),
+        "pytest": lambda: tool("pytest", *(rest or ["-n", "logical", "--dist", "loadgroup"])),
         "bench": lambda: tool("pytest", "-n0", "-m", "benchmark", *rest),
     }
     names = {"test": ["lint", "types", "pytest"], "setup": []}.get(task, [task])

@@ -10,6 +10,13 @@ import pytest
 FOREIGN = ("OPENAI_", "PLANRAIL_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One worker runs all tests of a server, so that one server is started."""
+    for item in items:
+        if item.get_closest_marker("server") is not None:
+            item.add_marker(pytest.mark.xdist_group("server"))
+
+
 @pytest.fixture(autouse=True)
 def _no_configuration_of_this_machine(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
