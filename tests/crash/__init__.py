@@ -1,0 +1,1 @@
+"""Real processes killed at every boundary and at random moments, and resumed until done."""
