@@ -66,6 +66,12 @@ def of_parent(state: Any) -> Any:
     return {key: state[key] for key in ALLOWED if key in state} if isinstance(state, Mapping) else state
 
 
+def without_ids(ready: Mapping[str, Any]) -> dict[str, Any]:
+    """An input as `read_input` gives it, without what is new each time the same is asked for."""
+    plan = ready["plan"]
+    return {**ready, "plan": plan and {key: value for key, value in plan.items() if key != "plan_id"}}
+
+
 def check_stored_plan(values: Mapping[str, Any], engine: Engine) -> None:
     """Hold the plan of a run that goes on to the rules of a new one.
 
@@ -83,6 +89,8 @@ def check_stored_plan(values: Mapping[str, Any], engine: Engine) -> None:
     if plan is not None and not found:
         found = check_plan(plan, engine.registry, engine.settings.plan_limits)
         found += missing_models(plan, engine)
+    # What had a source when a model wrote it has one still, and what a person wrote in is theirs.
+    found = [problem for problem in found if problem.code != "ungrounded_arg"]
     open_problems = tuple(problem for problem in found if problem.step_id not in ended)
     if open_problems:
         raise PlanError(open_problems)

@@ -16,7 +16,14 @@ from langgraph.types import Command, StateSnapshot
 from checkpoints import Journal
 from graph.bridge import iterate_sync, run_sync
 from graph.chunks import document_in, lacks_steps, with_document
-from graph.intake import RunExistsError, RunNotFoundError, check_stored_plan, of_parent, read_input
+from graph.intake import (
+    RunExistsError,
+    RunNotFoundError,
+    check_stored_plan,
+    of_parent,
+    read_input,
+    without_ids,
+)
 from graph.resuming import current_run, read_resume, stored_document
 from graph.state import ApprovalError, Engine, GraphInput, GraphOutput, GraphState, Invocation
 from graph.threads import Place, hold_run
@@ -123,9 +130,10 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
 
     async def _ready(self, place: Place, given: Any) -> _Ready:
         if place.nested:
-            fresh = not isinstance(given, Command) and given is not None
-            ready = read_input(of_parent(given), self.engine) if fresh else given
-            return _Ready(ready, place.nested_run_id)
+            if given is None or isinstance(given, Command):
+                return _Ready(given, place.nested_run_id(None))
+            ready = read_input(of_parent(given), self.engine)
+            return _Ready(ready, place.nested_run_id(without_ids(ready)))
         if place.checkpointer is None:
             return _Ready(read_input(given, self.engine), place.thread_id or uuid.uuid4().hex)
         if place.thread_id is None:

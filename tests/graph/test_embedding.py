@@ -10,9 +10,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
-from langgraph.types import Command
+from langgraph.types import Command, RetryPolicy
 
-from checkpoints import StoreUnavailableError
+from checkpoints import StoreUnavailableError, find_run
 from graph.build import build_graph
 from tests.graph.office import CHAIN, FIND_AND_PAY, Office, limited, plan, step, thread
 
@@ -154,6 +154,68 @@ async def test_a_plan_run_by_a_node_function_stops_the_parent_too(office: Office
     assert asked(await parent.ainvoke({"plan": FIND_AND_PAY}, thread())) == ["pay"]
     assert (await parent.ainvoke(Command(resume="approve"), thread()))["status"] == "succeeded"
     assert (office.found, office.paid) == (["A1"], [40])
+
+
+def with_node(run_plans: Any, **node: Any) -> Parent:
+    builder = StateGraph(ParentState)
+    builder.add_node("run_plans", run_plans, **node)
+    builder.add_edge(START, "run_plans")
+    return builder.compile(checkpointer=InMemorySaver())
+
+
+async def test_one_node_may_run_several_plans_even_the_same_one_twice(office: Office) -> None:
+    graph = build_graph(tools=office.tools())
+    plans = [FIND_AND_PAY, FIND_AND_PAY, plan(step("pay", "pay", {"amount": 3}))]
+
+    async def run_plans(state: ParentState) -> ParentState:
+        answers = [(await graph.ainvoke({"plan": each}))["answer"] for each in plans]
+        return {"note": ", ".join(answers)}
+
+    parent = with_node(run_plans)
+    shown = [(await parent.ainvoke({"goal": "all"}, thread()))["__interrupt__"][0].value["args"]]
+    for _ in plans:
+        result = await parent.ainvoke(Command(resume="approve"), thread())
+        shown += [each.value["args"] for each in result.get("__interrupt__", ())]
+
+    assert shown == [{"amount": 40}, {"amount": 40}, {"amount": 3}]
+    assert result["note"] == "40, 40, 3"
+    assert office.paid == [40, 40, 3]
+
+
+async def test_a_retry_of_the_parents_node_repeats_no_write(office: Office) -> None:
+    graph = build_graph(tools=office.tools())
+    tries = []
+
+    async def run_plans(state: ParentState) -> ParentState:
+        for text in ("first", "second"):
+            await graph.ainvoke({"plan": plan(step("log", "log", {"text": text}))})
+        tries.append(len(office.logged))
+        if len(tries) == 1:
+            raise ConnectionError("the parent's own trouble")
+        return {"note": "done"}
+
+    retry = RetryPolicy(max_attempts=2, initial_interval=0.01, jitter=False)
+    result = await with_node(run_plans, retry_policy=retry).ainvoke({"goal": "log"}, thread())
+
+    assert result["note"] == "done"
+    assert tries == [2, 2]
+    assert office.logged == ["first", "second"]
+
+
+async def test_a_plan_with_a_thread_of_its_own_is_a_run_of_its_own(office: Office) -> None:
+    graph = build_graph(tools=office.tools(), checkpointer=InMemorySaver())
+
+    async def run_plans(state: ParentState) -> ParentState:
+        return {"status": (await graph.ainvoke({"plan": FIND_AND_PAY}, thread("its own")))["status"]}
+
+    result = await with_node(run_plans).ainvoke({"goal": "pay"}, thread("the parent's"))
+    run = await find_run(graph.memory, "its own")
+
+    assert "__interrupt__" not in result
+    assert result["status"] == "waiting"
+    assert run is not None
+    assert run.status == "waiting"
+    assert (await graph.ainvoke(Command(resume="approve"), thread("its own")))["status"] == "succeeded"
 
 
 async def test_another_process_resumes_a_parent_that_has_a_store(office: Office) -> None:
