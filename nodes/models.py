@@ -12,12 +12,13 @@ from langgraph.errors import GraphBubbleUp
 
 from graph.state import Engine
 from nodes.decide.retries import Backoff, wait_before_retry
+from nodes.endpoint.faults import BAD_RESPONSE, REFUSED, read_fault
+from nodes.endpoint.request import Options, prepared, speaks_openai
 from nodes.lanes.results import Result
-from tools import CallFailed, ToolPolicy, classify
-
-MODEL_POLICY = ToolPolicy(effect="read", idempotent=True)
+from tools import CallFailed
 
 BACKOFF_FACTOR = 2.0
+NO_OPTIONS = Options()
 
 
 @dataclass
@@ -30,8 +31,9 @@ class Spent:
 
     def add(self, reply: AIMessage) -> None:
         usage: Mapping[str, Any] = reply.usage_metadata or {}
-        self.input_tokens = _plus(self.input_tokens, usage.get("input_tokens"))
-        self.output_tokens = _plus(self.output_tokens, usage.get("output_tokens"))
+        told = bool(usage.get("input_tokens"))  # no prompt has 0 tokens: some endpoints tell null or 0
+        self.input_tokens = _plus(self.input_tokens, usage.get("input_tokens") if told else None)
+        self.output_tokens = _plus(self.output_tokens, usage.get("output_tokens") if told else None)
 
     def on(self, result: Result) -> Result:
         """`result` with what was spent written on it."""
@@ -52,7 +54,10 @@ def _plus(total: int | None, count: Any) -> int | None:
 
 @dataclass(frozen=True)
 class Ask:
-    """How one question is put. `entering` wraps each try (a place under the caps, a journaled intent)."""
+    """How one question is put. `entering` wraps each try (a place under the caps, a journaled intent).
+
+    `on_retry` is told of a try that failed and will be made again, `on_redo` of an answer that goes back.
+    """
 
     model: BaseChatModel
     spent: Spent
@@ -61,18 +66,22 @@ class Ask:
     max_tokens: int | None = None
     entering: Callable[[int], AbstractAsyncContextManager[Any]] = lambda _try: nullcontext()
     on_retry: Callable[[str], None] = lambda _why: None
+    on_redo: Callable[[str], None] = lambda _why: None
 
 
-async def ask(engine: Engine, how: Ask, messages: Sequence[BaseMessage]) -> AIMessage | CallFailed:
+async def ask(
+    engine: Engine, how: Ask, messages: Sequence[BaseMessage], options: Options = NO_OPTIONS
+) -> AIMessage | CallFailed:
     """One reply, or the failure that was left when no further try was allowed."""
     settings = engine.settings
     backoff = Backoff(
         how.attempts, settings.backoff_base, BACKOFF_FACTOR, settings.backoff_cap, settings.retry_after_limit
     )
+    options = replace(options, max_tokens=how.max_tokens)
     tries = 0
     while True:
         async with how.entering(tries):
-            reply = await _call(how, messages)
+            reply = await _call(engine, how, messages, options)
         tries += 1
         if isinstance(reply, AIMessage) or reply.kind == "hard":
             return reply
@@ -83,17 +92,46 @@ async def ask(engine: Engine, how: Ask, messages: Sequence[BaseMessage]) -> AIMe
         await engine.sleep(wait)
 
 
-async def _call(how: Ask, messages: Sequence[BaseMessage]) -> AIMessage | CallFailed:
-    options: dict[str, Any] = {} if how.max_tokens is None else {"max_tokens": how.max_tokens}
-    how.spent.model_calls += 1
-    try:
-        reply = await asyncio.wait_for(how.model.ainvoke(list(messages), **options), how.timeout)
-    except GraphBubbleUp:
-        raise
-    except TimeoutError:
-        return CallFailed("soft", "timeout", f"the model did not answer within {how.timeout:g} s", None)
-    except Exception as error:  # noqa: BLE001 (classified, and recorded in the step)
-        found = classify(error, MODEL_POLICY)
-        return CallFailed(found.kind, found.code, found.message, found.retry_after)
+async def _call(
+    engine: Engine, how: Ask, messages: Sequence[BaseMessage], options: Options
+) -> AIMessage | CallFailed:
+    """One try; a parameter that the endpoint does not take is left out from here on, without a wait."""
+    facts = engine.endpoints.of(how.model)
+    while True:
+        model, arguments = prepared(how.model, options, facts)
+        how.spent.model_calls += 1
+        try:
+            reply = await asyncio.wait_for(model.ainvoke(list(messages), **arguments), how.timeout)
+        except GraphBubbleUp:
+            raise
+        except TimeoutError:
+            return CallFailed("soft", "timeout", f"the model did not answer within {how.timeout:g} s", None)
+        except Exception as error:  # noqa: BLE001 (judged, and recorded in the step)
+            fault = read_fault(error, speaks_openai=speaks_openai(how.model))
+        else:
+            return _judged(how, reply)
+        if fault.answer is not None:
+            return _judged(how, fault.answer)
+        if fault.parameter is None or fault.parameter in facts.rejected:
+            return fault.failed
+        facts.rejected.add(fault.parameter)
+
+
+def _judged(how: Ask, reply: AIMessage) -> AIMessage | CallFailed:
+    """The reply, unless the model refused or its endpoint let nothing or only a part through."""
     how.spent.add(reply)
+    refusal = reply.additional_kwargs.get("refusal")
+    if refusal:
+        return CallFailed("hard", REFUSED, f"the model refused: {str(refusal)[:300]}")
+    reason = reply.response_metadata.get("finish_reason")
+    if reason == "content_filter":
+        return CallFailed("hard", REFUSED, "blocked by the endpoint's content filter")
+    if reason is None and _was_streamed(reply):
+        return CallFailed("soft", BAD_RESPONSE, "the model endpoint ended its stream before the answer's end")
     return reply
+
+
+def _was_streamed(reply: AIMessage) -> bool:
+    """Whether the reply came in chunks: OpenAI's client puts `token_usage`, told or not, on whole ones."""
+    told = reply.response_metadata
+    return told.get("model_provider") == "openai" and "token_usage" not in told

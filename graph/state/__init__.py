@@ -12,6 +12,7 @@ from graph.state.channels import (
     merge,
 )
 from graph.state.document import build_document, effects, entries_of, usage_of
+from graph.state.endpoints import EndpointFacts, EndpointMemory
 from graph.state.engine import INVOCATION_KEY, Engine, Invocation, NoModelError
 from graph.state.questions import (
     RESPONSE_SCHEMA,
@@ -32,6 +33,8 @@ __all__ = [
     "ApprovalError",
     "Decision",
     "Dispatch",
+    "EndpointFacts",
+    "EndpointMemory",
     "Engine",
     "GraphInput",
     "GraphOutput",

@@ -12,6 +12,7 @@ from langgraph.runtime import RunControl
 
 from checkpoints import Journal
 from graph.plan import PlanrailError, Step, ToolStep
+from graph.state.endpoints import EndpointMemory
 from graph.state.settings import Settings
 from tools import RegisteredTool, ToolRegistry
 
@@ -34,6 +35,7 @@ class Engine:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     jitter: Callable[[], float] = random.random
+    endpoints: EndpointMemory = field(default_factory=EndpointMemory)
 
     def model(self, role: str) -> BaseChatModel | None:
         """The model of a role, or the one given for all roles, or None."""

@@ -37,6 +37,9 @@ class Settings(BaseSettings):
     plan_repairs: int = Field(2, ge=0, description="Times a faulty plan goes back to the model.")
     max_replans: int = Field(2, ge=0, description="Revisions the replanner may make in one run.")
     redo_attempts: int = Field(2, ge=0, description="Times llm output goes back with the reason.")
+    structured_method: Literal["auto", "json_schema", "function_calling", "json_mode", "prompt"] = Field(
+        "auto", description="How models are asked for JSON; auto finds out once what an endpoint takes."
+    )
     llm_attempts: int = Field(3, ge=1, description="Tries of one model call over soft failures.")
     llm_timeout: float = Field(120.0, gt=0, description="Seconds one model call may take.")
     backoff_base: float = Field(1.0, ge=0, description="First wait after a soft failure of a model call.")

@@ -1,0 +1,1 @@
+"""Models over HTTP, against a scripted server."""
