@@ -49,6 +49,8 @@ class ToolPolicy(BaseModel):
         soft_errors: Exception types of this tool that a retry can help.
         output_schema: JSON Schema that a complete result satisfies.
         redact: Names of arguments, at any depth, whose values are secret.
+        grounded: Arguments whose value a model may not make up: it must occur in the goal, the params or a
+            result. None means, for writes, those that look like an id, an address or an amount.
         reconcile: Finds out whether a write in doubt happened: "done", "not_done" or "unknown", or a pair
             of that and the output. May be async.
     """
@@ -71,6 +73,7 @@ class ToolPolicy(BaseModel):
     soft_errors: tuple[type[BaseException], ...] = ()
     output_schema: dict[str, Any] | None = None
     redact: frozenset[str] = frozenset()
+    grounded: frozenset[str] | None = None
     reconcile: Reconcile | None = None
 
     @model_validator(mode="after")

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from graph.plan import JSON, ReferenceFailure, Risk, evaluate_condition, has_reference, read_expression
 from tools.arguments import argument_problems
 from tools.decode import decode_arguments, defaults
+from tools.grounding import grounded_by_default
 from tools.policy import Effect, ToolPolicy
 from tools.scrub import redacted
 
@@ -53,6 +54,13 @@ class RegisteredTool:
     def risk(self) -> Risk:
         """The lowest risk a call can have."""
         return self.policy.risk_floor
+
+    @property
+    def grounded(self) -> frozenset[str]:
+        """Arguments whose value must occur in the goal, the params or a result, never be made up."""
+        if self.policy.grounded is not None:
+            return self.policy.grounded
+        return grounded_by_default(self.args_schema) if self.effect == "write" else frozenset()
 
     def decode_args(self, args: Mapping[str, Any]) -> dict[str, JSON]:
         """Return a deep copy with JSON text decoded where the tool wants a structure and no text.

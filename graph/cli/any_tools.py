@@ -15,6 +15,7 @@ class AnyTool:
     effect: Literal["read", "write"] = "write"
     risk: Risk = Risk.HIGH
     injected: frozenset[str] = frozenset()
+    grounded: frozenset[str] = frozenset()
 
     def args_problems(self, _args: Mapping[str, JSON]) -> list[tuple[str, str]]:
         return []

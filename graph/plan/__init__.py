@@ -4,9 +4,11 @@ from graph.plan.canonical import call_digest, canonical_json
 from graph.plan.catalog import ToolCatalog, ToolSpec
 from graph.plan.cel import evaluate_condition
 from graph.plan.check import check_plan
+from graph.plan.check_grounding import given_values, made_by_model
 from graph.plan.errors import PlanError, PlanProblem, PlanrailError, ReferenceFailure
 from graph.plan.expressions import Expression, read_expression
 from graph.plan.graph_order import dependents, longest_remaining, topological_order
+from graph.plan.grounding import Sources
 from graph.plan.implied import step_references, with_implied_dependencies
 from graph.plan.json_values import JSON, json_fault
 from graph.plan.limits import History, PlanLimits
@@ -36,6 +38,7 @@ __all__ = [
     "Risk",
     "RunStatus",
     "Scope",
+    "Sources",
     "Step",
     "StepBase",
     "StepStatus",
@@ -50,9 +53,11 @@ __all__ = [
     "diff_plans",
     "escape_text",
     "evaluate_condition",
+    "given_values",
     "has_reference",
     "json_fault",
     "longest_remaining",
+    "made_by_model",
     "max_risk",
     "merge_replan",
     "parse_plan",

@@ -30,6 +30,11 @@ class ToolSpec(Protocol):
         """Arguments that the machinery fills and a plan may never give."""
         ...
 
+    @property
+    def grounded(self) -> frozenset[str]:
+        """Arguments whose value must occur in the goal, the params or a result, never be made up."""
+        ...
+
     def args_problems(self, args: Mapping[str, JSON]) -> list[tuple[str, str]]:
         """Judge a plan's arguments against the tool's schema.
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from graph.plan.catalog import ToolCatalog
+from graph.plan.check_grounding import grounding_problems
 from graph.plan.check_history import history_problems
 from graph.plan.check_references import reference_problems
 from graph.plan.check_structure import structure_problems
@@ -33,7 +34,7 @@ def check_plan(
     Returns:
         At most MAX_PROBLEMS, those of the plan as a whole first. Codes: empty, too_many_steps, duplicate_id,
         unknown_dependency, self_dependency, cycle, unknown_tool, bad_args, injected_arg, forbidden,
-        unknown_reference, bad_expression, expression_too_costly, drops_completed_step,
+        ungrounded_arg, unknown_reference, bad_expression, expression_too_costly, drops_completed_step,
         changes_completed_step, repeats_failed_call, repeats_completed_effect.
     """
     return list(islice(_problems(plan, catalog, limits, history), MAX_PROBLEMS))
@@ -52,5 +53,6 @@ def _problems(
     yield from structure_problems(plan, open_steps)
     yield from reference_problems(plan, open_steps, limits)
     yield from tool_problems(open_steps, catalog)
+    yield from grounding_problems(plan, open_steps, catalog, history)
     if history is not None:
         yield from history_problems(plan, catalog, history)

@@ -15,6 +15,7 @@ class FakeTool:
     effect: Literal["read", "write"] = "read"
     risk: Risk = Risk.LOW
     injected: frozenset[str] = frozenset()
+    grounded: frozenset[str] = frozenset()
     arguments: frozenset[str] = frozenset({"q", "x", "y"})
 
     def args_problems(self, args: Mapping[str, JSON]) -> list[tuple[str, str]]:

@@ -1,0 +1,70 @@
+"""Checks that a model made up no id, address or amount."""
+
+from collections.abc import Iterator, Sequence
+
+from graph.plan.catalog import ToolCatalog
+from graph.plan.errors import PlanProblem
+from graph.plan.grounding import Sources
+from graph.plan.json_values import JSON
+from graph.plan.limits import History
+from graph.plan.messages import shown
+from graph.plan.models import LlmStep, Plan, ToolStep
+from graph.plan.references import Scope, has_reference, resolve
+
+_NOTHING = Scope(steps={})
+_REMEDY = "take it from the request, or refer to the result of a step that looks it up"
+
+
+def made_by_model(plan: Plan) -> bool:
+    """Tell whether a model wrote the plan's open steps, so that their values need a source."""
+    return plan.author in ("planner", "replanner")
+
+
+def given_values(plan: Plan) -> list[JSON]:
+    """Return what people gave with the plan: its goal and, where no model wrote them, its params."""
+    return [plan.goal] if plan.author == "planner" else [plan.goal, dict(plan.params)]
+
+
+def grounding_problems(
+    plan: Plan,
+    open_steps: Sequence[ToolStep | LlmStep],
+    catalog: ToolCatalog,
+    history: History | None,
+) -> Iterator[PlanProblem]:
+    """Yield the literal arguments of a model's plan that must have a source and have none.
+
+    Arguments with references in them are judged when their values are known.
+    """
+    if not made_by_model(plan):
+        return
+    sources = None
+    for step in open_steps:
+        for name, value in _literals(step, catalog):
+            sources = sources or Sources(*given_values(plan), *_known(history, catalog))
+            for made_up in sources.lacks(value):
+                message = f"{shown(str(made_up))} as {name} occurs in no input; {_REMEDY}"
+                yield PlanProblem("ungrounded_arg", step.id, message)
+
+
+def _literals(step: ToolStep | LlmStep, catalog: ToolCatalog) -> Iterator[tuple[str, JSON]]:
+    spec = catalog.get(step.tool) if isinstance(step, ToolStep) else None
+    if spec is None or not isinstance(step, ToolStep):
+        return
+    for name in sorted(spec.grounded & step.args.keys()):
+        if not has_reference(step.args[name]):
+            yield name, resolve(step.args[name], _NOTHING)
+
+
+def _known(history: History | None, catalog: ToolCatalog) -> list[JSON]:
+    """Return what the revision before had a source for.
+
+    That is what its tools gave, what people wrote into it, which is theirs, and what a model wrote into it
+    and was found to have a source. What a model answered in between is no source.
+    """
+    if history is None:
+        return []
+    calls = [step for step in history.previous.steps if isinstance(step, ToolStep)]
+    results = [history.completed[step.id] for step in calls if step.id in history.completed]
+    if made_by_model(history.previous):
+        return [*results, *(value for step in calls for _, value in _literals(step, catalog))]
+    return [*results, *(step.args for step in calls)]
