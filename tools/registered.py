@@ -8,7 +8,7 @@ from jsonschema.protocols import Validator
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel
 
-from graph.plan import JSON, ReferenceFailure, Risk, evaluate_condition, has_reference, read_expression
+from graph.plan import JSON, ReferenceFailure, Risk, evaluate_condition
 from tools.arguments import argument_problems
 from tools.decode import decode_arguments, defaults
 from tools.grounding import grounded_by_default
@@ -81,8 +81,8 @@ class RegisteredTool:
     def denied(self, args: Mapping[str, JSON]) -> str | None:
         """Return the reason when a deny rule forbids the call, else None.
 
-        A rule over arguments that still hold references is not judged yet. One that cannot be evaluated
-        forbids the call.
+        The arguments are resolved: text that looks like a reference is what the tool would be given. A
+        rule that cannot be evaluated forbids the call.
         """
         return self._first_hit(self.policy.deny_when, args, "forbidden by the tool's policy")
 
@@ -102,12 +102,8 @@ class RegisteredTool:
         if not rules:
             return None
         values = defaults(self.args_schema) | self.decode_args(args)
-        open_names = {name for name, value in values.items() if has_reference(value)}
         scope: dict[str, JSON] = {**values, ALL_ARGS: dict(values)}
         for rule in rules:
-            roots = read_expression(rule).roots
-            if open_names and (ALL_ARGS in roots or roots & open_names):
-                continue
             try:
                 if evaluate_condition(rule, scope):
                     return f"{verdict}: {rule}"
