@@ -10,7 +10,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import All
 
-from graph.edges import after_planner, after_replanner, after_scheduler, after_validator
+from graph.edges import after_executor, after_planner, after_replanner, after_scheduler, after_validator
 from graph.plan import PlanrailError
 from graph.running import PlanrailGraph
 from graph.state import Engine, GraphInput, GraphOutput, GraphState, Settings, StepTask
@@ -97,7 +97,7 @@ def _builder() -> StateGraph[GraphState, None, GraphInput, GraphOutput]:
     builder.add_conditional_edges(
         "scheduler", after_scheduler, ["executor", "approval", "replanner", "reporter"]
     )
-    builder.add_edge("executor", "validator")
+    builder.add_conditional_edges("executor", after_executor, ["validator", "scheduler"])
     builder.add_edge("approval", "scheduler")
     builder.add_conditional_edges("validator", after_validator, ["scheduler", "replanner"])
     builder.add_conditional_edges("replanner", after_replanner, ["scheduler", "reporter"])

@@ -32,6 +32,11 @@ def after_scheduler(state: GraphState) -> list[Send] | Literal["replanner", "rep
             return "reporter"
 
 
+def after_executor(state: GraphState) -> Literal["validator", "scheduler"]:
+    """A lane's results are validated; a tool's own question ends where the approvals beside it end."""
+    return "scheduler" if state["dispatch"]["move"] == "ask" else "validator"
+
+
 def after_validator(state: GraphState) -> Literal["replanner", "scheduler"]:
     """Another plan when a critical step was lost, else on."""
     return "replanner" if state["dispatch"]["move"] == "replan" else "scheduler"

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from langgraph.errors import GraphDrained
@@ -34,6 +35,13 @@ class Fault:
 NO_FAULT = Fault()
 
 
+@cache
+def _graph(max_concurrency: int, scheduling: str) -> PlanrailGraph:
+    """Built once, because that takes most of a short run's time; each process gets a copy of its own."""
+    settings = {"max_concurrency": max_concurrency, "scheduling": scheduling, "backoff_base": 0}
+    return build_graph(tools=REGISTRY, models={"executor": Echo()}, settings=settings)
+
+
 class Harness:
     """One run of one plan over as many simulated processes as it takes."""
 
@@ -48,7 +56,7 @@ class Harness:
         self.specs = {spec.id: spec for spec in specs}
         self.plan = plan_json(specs)
         self.durable = durable
-        self.settings = {"max_concurrency": max_concurrency, "scheduling": scheduling, "backoff_base": 0}
+        self._graph = _graph(max_concurrency, scheduling)
         self.world = World(self.specs, max_concurrency)
         self.document: dict[str, Any] | None = None
         self.statuses: dict[str, str] = {}
@@ -61,13 +69,7 @@ class Harness:
         if fault.kind == "kill":
             self.world.running = type(self.world.running)()
         with self.durable.opened(fuse) as (saver, store):
-            graph = build_graph(
-                tools=REGISTRY,
-                models={"executor": Echo()},
-                settings=self.settings,
-                checkpointer=saver,
-                store=store,
-            )
+            graph = self._graph.copy({"checkpointer": saver, "store": store})
             ended = await self._invoke(graph, given, fault)
         self.world.on_call = lambda _count: None
         await self._look_at_journal()
