@@ -10,6 +10,7 @@ from jsonschema.exceptions import SchemaError, best_match
 from langchain_core.messages import AIMessage
 
 from graph.plan import LlmStep
+from nodes.endpoint.near_json import EndsEarly, NotReadable, read_value
 
 THINK_END = "</think>"
 THINK_START = "<think>"
@@ -84,23 +85,25 @@ def _object_spans(text: str) -> list[tuple[int, int]]:
 def json_object_in(text: str) -> dict[str, Any]:
     """The one JSON object of a reply, bare, fenced, or with prose around it; raises BadReply.
 
-    The parser itself finds the object's end, so fences and braces inside its strings are data.
+    The parser itself finds the object's end, so fences and braces inside its strings are data. An object
+    that is cut off ends the search: what comes later is a part of it.
     """
-    starts = [_skip(text, 0)]
-    starts += [_skip(text, match.end()) for match in FENCE.finditer(text)]
-    starts.append(text.find("{"))
+    starts = [_skip(text, 0), *(_skip(text, match.end()) for match in FENCE.finditer(text)), text.find("{")]
     problem = "the reply holds no JSON object"
     for start in starts:
-        if start < 0 or start >= len(text) or text[start] != "{":
+        if start < 0 or start >= len(text) or text[start] not in '{"':
             continue
         try:
-            value, _ = _DECODER.raw_decode(text, start)
-        except ValueError as error:
+            value, _ = read_value(text, start)
+        except EndsEarly as error:
+            if text[start] == "{":
+                raise BadReply(f"the JSON object cannot be read: {error}") from None
+            continue
+        except NotReadable as error:
             problem = f"the JSON object cannot be read: {error}"
             continue
-        except RecursionError:
-            problem = "the JSON object is nested too deep"
-            continue
+        if isinstance(value, str) and value.lstrip().startswith("{"):
+            return json_object_in(value)
         if isinstance(value, dict):
             return value
     raise BadReply(problem)
