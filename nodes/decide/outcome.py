@@ -9,15 +9,27 @@ from graph.plan import Plan, RunStatus, Step, StepStatus
 from nodes.decide.readiness import MISSING, Statuses
 
 ANSWER_CHARS = 20_000
+"""Characters an answer has at most, or nearly: it is read by people and stored with every view of the run."""
+
+_SHARE_CHARS = 200
+"""Characters that each of many results gets at least."""
 
 
-def cancel_rest(plan: Plan, statuses: Statuses) -> dict[str, StepStatus]:
-    """`statuses` with every step that will not run any more marked cancelled."""
-    return {
-        step.id: StepStatus.CANCELLED if status in (StepStatus.PENDING, StepStatus.WAITING) else status
-        for step in plan.steps
-        for status in [statuses.get(step.id, StepStatus.PENDING)]
-    }
+def cancel_rest(
+    plan: Plan, statuses: Statuses, entries: Mapping[str, StepEntry]
+) -> dict[str, StepStatus]:
+    """`statuses` with every step that will not run any more marked cancelled.
+
+    A write that was under way when a process ended, and was not looked at since, is in doubt.
+    """
+    closed: dict[str, StepStatus] = {}
+    for step in plan.steps:
+        status, entry = statuses.get(step.id, StepStatus.PENDING), entries.get(step.id)
+        if status in (StepStatus.PENDING, StepStatus.WAITING):
+            begun = entry is not None and entry.effect == "write" and entry.status is StepStatus.RUNNING
+            status = StepStatus.UNKNOWN if begun else StepStatus.CANCELLED
+        closed[step.id] = status
+    return closed
 
 
 def final_status(plan: Plan, statuses: Statuses, *, stopped_by: str | None = None) -> RunStatus:
@@ -34,7 +46,8 @@ def final_status(plan: Plan, statuses: Statuses, *, stopped_by: str | None = Non
         return RunStatus.SUCCEEDED
     if any(statuses[step.id].ok for step in plan.steps):
         return RunStatus.PARTIAL
-    if all(statuses[step.id] in (StepStatus.REJECTED, StepStatus.CANCELLED) for step in lost):
+    left = {statuses[step.id] for step in lost}
+    if StepStatus.REJECTED in left and left <= {StepStatus.REJECTED, StepStatus.CANCELLED}:
         return RunStatus.REJECTED
     return RunStatus.FAILED
 
@@ -46,15 +59,17 @@ def _lost(status: StepStatus) -> bool:
 def answer_of(plan: Plan, statuses: Statuses, outputs: Mapping[str, Any]) -> str | None:
     """The results that no other result was made from: one as it is, several by title; None without any.
 
-    When a last step is lost, what led up to it is the answer that is left.
+    What is too long is cut, and what is too many is counted; the steps have it all. When a last step
+    is lost, what led up to it is the answer that is left.
     """
     depended_on = {dep for step in plan.steps if statuses[step.id].ok for dep in step.depends_on}
     leaves = [s for s in plan.steps if s.id not in depended_on and statuses[s.id].ok]
     if not leaves:
         return None
+    texts = [_as_text(outputs.get(step.id)) for step in leaves]
     if len(leaves) == 1:
-        return _as_text(outputs.get(leaves[0].id))
-    return "\n".join(f"{_name(step)}: {_as_text(outputs.get(step.id))}" for step in leaves)
+        return _cut(texts[0], ANSWER_CHARS)
+    return _joined([_name(step) for step in leaves], texts)
 
 
 def reason_of(
@@ -104,10 +119,20 @@ def _name(step: Step) -> str:
     return step.title or step.id
 
 
+def _joined(names: list[str], texts: list[str]) -> str:
+    """One line or more for each result; all in full where they fit, else each with an equal share."""
+    fit = sum(map(len, texts)) <= ANSWER_CHARS
+    shown = len(texts) if fit else ANSWER_CHARS // _SHARE_CHARS
+    share = ANSWER_CHARS if fit else ANSWER_CHARS // min(shown, len(texts))
+    lines = [f"{name}: {_cut(text, share)}" for name, text in zip(names[:shown], texts, strict=False)]
+    if shown < len(texts):
+        lines.append(f"... and {len(texts) - shown} more results")
+    return "\n".join(lines)
+
+
 def _as_text(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return (
-        text
-        if len(text) <= ANSWER_CHARS
-        else f"{text[:ANSWER_CHARS]}... (truncated {ANSWER_CHARS} of {len(text)})"
-    )
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else f"{text[:chars]}... (truncated {chars} of {len(text)})"

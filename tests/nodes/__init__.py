@@ -1,0 +1,1 @@
+"""Nodes and what they decide, without a graph."""
