@@ -9,10 +9,11 @@ from checkpoints.errors import (
     StoreFormatError,
     StoreUnavailableError,
 )
-from checkpoints.journal import Journal, RunLog, find_run, list_runs
+from checkpoints.journal import Journal, RunLog
 from checkpoints.keys import check_run_id
 from checkpoints.open import OpenedStore, open_store
 from checkpoints.run_lock import RunLock
+from checkpoints.runs import find_run, list_runs
 
 __all__ = [
     "Journal",

@@ -12,13 +12,12 @@ from checkpoints import keys
 from checkpoints.entries import ENTRY_FORMAT, OutputRef, RunEntry, StepEntry, to_stored
 from checkpoints.errors import StoreFormatError
 from checkpoints.packing import pack, record, set_aside, unpack
+from checkpoints.runs import FIRST_PAGE, PAGE_GROWTH, exactly
 from checkpoints.store import RunStore
 from graph.plan.json_values import JSON
 
 _log = logging.getLogger(__name__)
 
-_FIRST_PAGE = 1_000
-_PAGE_GROWTH = 8
 _BATCH = 5_000
 """Entries in one statement, below SQLite's limit of 32,766 parameters."""
 
@@ -255,51 +254,11 @@ async def _read(
     store: BaseStore, run_id: str, steps: tuple[str, ...], plans: tuple[str, ...]
 ) -> tuple[Item | None, list[SearchItem], list[SearchItem]]:
     """Read a run in one consistent batch, with a larger limit as long as there may be more."""
-    limit = _FIRST_PAGE
+    limit = FIRST_PAGE
     while True:
         found: list[Any] = await store.abatch(
             [GetOp(keys.RUNS, run_id), SearchOp(steps, limit=limit), SearchOp(plans, limit=limit)]
         )
         if len(found[1]) < limit and len(found[2]) < limit:
-            return found[0], _exactly(found[1], steps), _exactly(found[2], plans)
-        limit *= _PAGE_GROWTH
-
-
-def _exactly(items: list[Any], namespace: tuple[str, ...]) -> list[SearchItem]:
-    # Some stores match namespaces as text patterns and find neighbours too.
-    return [item for item in items if tuple(item.namespace) == namespace]
-
-
-async def find_run(store: BaseStore, run_id: str) -> RunEntry | None:
-    """Return the entry of a run, or None when there is no such run.
-
-    Args:
-        store: Where entries are kept.
-        run_id: The run.
-
-    Raises:
-        RunIdError: When the id cannot name a run.
-        StoreFormatError: When a newer version wrote the entry, or it is damaged.
-    """
-    item = await store.aget(keys.RUNS, keys.check_run_id(run_id))
-    return None if item is None else record(RunEntry, item.value, f"run {run_id!r}")
-
-
-async def list_runs(store: BaseStore, *, limit: int = 50) -> list[RunEntry]:
-    """Return the newest runs first, without reading any step.
-
-    Args:
-        store: Where entries are kept.
-        limit: How many at most, at least 1.
-
-    Raises:
-        ValueError: When the limit is not a count.
-        StoreFormatError: When a newer version wrote an entry, or one is damaged.
-    """
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise ValueError(f"limit is {limit!r}; give a whole number of at least 1")
-    page = _FIRST_PAGE
-    while len(items := await store.asearch(keys.RUNS, limit=page)) == page:
-        page *= _PAGE_GROWTH
-    runs = [record(RunEntry, item.value, f"run {item.key!r}") for item in _exactly(items, keys.RUNS)]
-    return sorted(runs, key=lambda run: (run.created_at, run.run_id), reverse=True)[:limit]
+            return found[0], exactly(found[1], steps), exactly(found[2], plans)
+        limit *= PAGE_GROWTH
