@@ -42,7 +42,8 @@ class StepError(_Record):
 class StepEntry(_Record):
     """What is known about one step, or about one item of a map step.
 
-    Times are UTC. `input` and `output` are None when `input_ref` and `output_ref` say where they are.
+    `cost` is None where a model had no price; `estimated` marks counts of which some are guesses. Times are
+    UTC. `input` and `output` are None when `input_ref` and `output_ref` say where they are.
     """
 
     format: int = ENTRY_FORMAT
@@ -67,6 +68,8 @@ class StepEntry(_Record):
     input_tokens: int | None = None
     output_tokens: int | None = None
     model_calls: int = 0
+    cost: float | None = None
+    estimated: bool = False
     note: str = ""
     approval: JSON = None
 

@@ -19,6 +19,7 @@ class Judgement:
     requests: dict[str, Request] = field(default_factory=dict)
     asking: frozenset[str] = frozenset()
     stopped_by: str | None = None
+    spent_budget: str | None = None
 
 
 async def judge(session: RunSession, state: GraphState) -> Judgement:
@@ -29,6 +30,9 @@ async def judge(session: RunSession, state: GraphState) -> Judgement:
     stop = next((d for d in decisions.values() if "stop" in (d["decision"], d["then"])), None)
     if stop is not None:
         return Judgement(Next(Move.REPORT), stopped_by=stop["decision"])
+    spent = session.require_ledger().refused
+    if spent is not None:
+        return Judgement(Next(Move.REPORT), spent_budget=spent)
     ready = [board.step(step_id) for step_id in ready_steps(board.plan, board.statuses)]
     asking = frozenset(s.id for s in ready if asks_itself(board.entries.get(s.id)))
     requests = {

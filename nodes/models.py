@@ -1,7 +1,7 @@
 """Calling a chat model: bounded in time, retried over soft failures, its tokens counted."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,44 +12,14 @@ from langgraph.errors import GraphBubbleUp
 
 from graph.state import Engine
 from nodes.decide.retries import Backoff, wait_before_retry
-from nodes.endpoint.faults import BAD_RESPONSE, REFUSED, read_fault
+from nodes.endpoint.faults import BAD_RESPONSE, REFUSED, Fault, read_fault
 from nodes.endpoint.request import Options, prepared, speaks_openai
-from nodes.lanes.results import Result
+from nodes.ledger import Spent
+from nodes.metering import Meter
 from tools import CallFailed
 
 BACKOFF_FACTOR = 2.0
 NO_OPTIONS = Options()
-
-
-@dataclass
-class Spent:
-    """Calls and tokens so far; a token count is None once one call did not tell its own."""
-
-    model_calls: int = 0
-    input_tokens: int | None = 0
-    output_tokens: int | None = 0
-
-    def add(self, reply: AIMessage) -> None:
-        usage: Mapping[str, Any] = reply.usage_metadata or {}
-        told = bool(usage.get("input_tokens"))  # no prompt has 0 tokens: some endpoints tell null or 0
-        self.input_tokens = _plus(self.input_tokens, usage.get("input_tokens") if told else None)
-        self.output_tokens = _plus(self.output_tokens, usage.get("output_tokens") if told else None)
-
-    def on(self, result: Result) -> Result:
-        """`result` with what was spent written on it."""
-        return replace(
-            result,
-            model_calls=self.model_calls,
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        return dict(vars(self))
-
-
-def _plus(total: int | None, count: Any) -> int | None:
-    return total + count if total is not None and isinstance(count, int) else None
 
 
 @dataclass(frozen=True)
@@ -78,48 +48,66 @@ async def ask(
         how.attempts, settings.backoff_base, BACKOFF_FACTOR, settings.backoff_cap, settings.retry_after_limit
     )
     options = replace(options, max_tokens=how.max_tokens)
+    meter = Meter(settings, how.spent, how.model, messages, options)
     tries = 0
-    while True:
-        async with how.entering(tries):
-            reply = await _call(engine, how, messages, options)
-        tries += 1
-        if isinstance(reply, AIMessage) or reply.kind == "hard":
-            return reply
-        wait = wait_before_retry(backoff, tries, retry_after=reply.retry_after, jitter=engine.jitter())
-        if wait is None:
-            return reply
-        how.on_retry(f"{reply.message}; again in {wait:.1f} s")
-        await engine.sleep(wait)
+    try:
+        while True:
+            refused = await meter.reserve()
+            if refused is not None:
+                return refused
+            async with how.entering(tries):
+                reply = await _call(engine, how, messages, options, meter)
+            tries += 1
+            if isinstance(reply, AIMessage) or reply.kind == "hard":
+                return reply
+            wait = wait_before_retry(backoff, tries, retry_after=reply.retry_after, jitter=engine.jitter())
+            if wait is None or not how.spent.has_time_for(wait):
+                return reply
+            how.on_retry(f"{reply.message}; again in {wait:.1f} s")
+            await engine.sleep(wait)
+    finally:
+        meter.close()
 
 
 async def _call(
-    engine: Engine, how: Ask, messages: Sequence[BaseMessage], options: Options
+    engine: Engine, how: Ask, messages: Sequence[BaseMessage], options: Options, meter: Meter
 ) -> AIMessage | CallFailed:
     """One try; a parameter that the endpoint does not take is left out from here on, without a wait."""
     facts = engine.endpoints.of(how.model)
     while True:
-        model, arguments = prepared(how.model, options, facts)
-        how.spent.model_calls += 1
-        try:
-            reply = await asyncio.wait_for(model.ainvoke(list(messages), **arguments), how.timeout)
-        except GraphBubbleUp:
-            raise
-        except TimeoutError:
-            return CallFailed("soft", "timeout", f"the model did not answer within {how.timeout:g} s", None)
-        except Exception as error:  # noqa: BLE001 (judged, and recorded in the step)
-            fault = read_fault(error, speaks_openai=speaks_openai(how.model))
-        else:
-            return _judged(how, reply)
-        if fault.answer is not None:
-            return _judged(how, fault.answer)
+        fault = await _request(engine, how, messages, replace(options, max_tokens=meter.max_tokens), meter)
+        if isinstance(fault, AIMessage):
+            meter.answered(fault)
+            return _judged(fault)
+        meter.unanswered(fault.failed)
         if fault.parameter is None or fault.parameter in facts.rejected:
             return fault.failed
         facts.rejected.add(fault.parameter)
+        refused = await meter.reserve()
+        if refused is not None:
+            return refused
 
 
-def _judged(how: Ask, reply: AIMessage) -> AIMessage | CallFailed:
+async def _request(
+    engine: Engine, how: Ask, messages: Sequence[BaseMessage], options: Options, meter: Meter
+) -> AIMessage | Fault:
+    """The reply, or what the failed request means."""
+    model, arguments = prepared(how.model, options, engine.endpoints.of(how.model))
+    timeout = how.spent.timeout(how.timeout)
+    meter.begin()
+    try:
+        return await asyncio.wait_for(model.ainvoke(list(messages), **arguments), timeout)
+    except GraphBubbleUp:
+        raise
+    except TimeoutError:
+        return Fault(CallFailed("soft", "timeout", f"the model did not answer within {timeout:g} s", None))
+    except Exception as error:  # noqa: BLE001 (judged, and recorded in the step)
+        fault = read_fault(error, speaks_openai=speaks_openai(how.model))
+        return fault.answer or fault
+
+
+def _judged(reply: AIMessage) -> AIMessage | CallFailed:
     """The reply, unless the model refused or its endpoint let nothing or only a part through."""
-    how.spent.add(reply)
     refusal = reply.additional_kwargs.get("refusal")
     if refusal:
         return CallFailed("hard", REFUSED, f"the model refused: {str(refusal)[:300]}")

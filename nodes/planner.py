@@ -7,7 +7,6 @@ from langgraph.runtime import Runtime
 
 from graph.plan import Plan, RunStatus, check_plan
 from graph.state import STATE_FORMAT, GraphState
-from nodes.models import Spent
 from nodes.progress import RUNNING, document, put_run
 from nodes.prompts import planner_messages
 from nodes.proposals import Proposal, propose, read_plan
@@ -22,8 +21,7 @@ async def planner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
     """
     session = RunSession.of(runtime)
     await put_run(session, state, None, **RUNNING)
-    spent = Spent()
-    proposal = await _proposal(session, state, spent)
+    proposal = await _proposal(session, state)
     begun = {
         "format": STATE_FORMAT,
         "run_id": session.run_id,
@@ -32,7 +30,6 @@ async def planner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
         "decisions": None,
         "no_replan": None,
         "replans": 0,
-        "planner_usage": spent.to_json(),
     }
     seen = GraphState(**{**state, **begun})  # type: ignore[typeddict-item]  # resets are None
     if proposal.plan is None:
@@ -43,8 +40,8 @@ async def planner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
     return {**begun, **await document(session, run, proposal.plan)}
 
 
-async def _proposal(session: RunSession, state: GraphState, spent: Spent) -> Proposal:
-    plans = (await session.journal.load()).plans
+async def _proposal(session: RunSession, state: GraphState) -> Proposal:
+    plans = (await session.load()).plans
     if plans:
         return Proposal(plan=Plan.from_json(plans[min(plans)]))
     if state.get("plan") is not None:
@@ -56,7 +53,6 @@ async def _proposal(session: RunSession, state: GraphState, spent: Spent) -> Pro
         planner_messages(state["goal"], engine.registry),
         read=read_plan(state["goal"], uuid.uuid4().hex, "planner"),
         check=lambda plan: check_plan(plan, engine.registry, session.settings.plan_limits),
-        spent=spent,
     )
 
 

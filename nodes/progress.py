@@ -4,7 +4,8 @@ from typing import Any
 
 from checkpoints import RunEntry
 from graph.plan import Plan, RunStatus, StepStatus
-from graph.state import GraphState, build_document, usage_of
+from graph.state import GraphState, build_document
+from nodes.books import usage_of
 from nodes.lanes.board import Board
 from nodes.session import RunSession
 
@@ -26,13 +27,12 @@ async def put_run(session: RunSession, state: GraphState, plan: Plan | None, **c
     """Write the run's own entry: who looks from another process sees this."""
     run = session.run or await session.load_run()
     now = session.engine.now()
-    entries = session.board.entries if session.board else {}
     session.run = run.model_copy(
         update={
             "goal": state.get("goal") or run.goal,
             "plan_id": plan.plan_id if plan else run.plan_id,
             "revision": plan.revision if plan else run.revision,
-            "usage": usage_of(entries, state.get("planner_usage") or {}),
+            "usage": usage_of(session.require_ledger()),
             "replans": state.get("replans") or 0,
             "updated_at": now,
             **changes,

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from graph.plan import Plan, PlanProblem, parse_plan
-from nodes.models import Ask, Spent, ask
+from nodes.models import Ask, ask
 from nodes.prompts import problems_message
 from nodes.replies import BadReply, json_object_in, text_of
 from nodes.session import RunSession
@@ -33,12 +33,11 @@ async def propose(
     *,
     read: Read,
     check: Check,
-    spent: Spent,
 ) -> Proposal:
     """Ask `role` for a plan; a reply that does not fit goes back at most `plan_repairs` times."""
     settings = session.settings
     model = session.engine.require_model(role)
-    how = Ask(model, spent, timeout=settings.llm_timeout, attempts=settings.llm_attempts)
+    how = Ask(model, session.spent_by(role), timeout=settings.llm_timeout, attempts=settings.llm_attempts)
     problem = ""
     for _ in range(settings.plan_repairs + 1):
         reply = await ask(session.engine, how, messages)

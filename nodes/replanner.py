@@ -21,7 +21,6 @@ from nodes.decide.readiness import Move
 from nodes.judge import judge
 from nodes.lanes.arguments import call_digests
 from nodes.lanes.rebuild import rebuild
-from nodes.models import Spent
 from nodes.progress import RUNNING, put_run
 from nodes.prompts import replanner_messages
 from nodes.proposals import Read, propose
@@ -33,29 +32,27 @@ async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
     session = RunSession.of(runtime)
     plan = Plan.from_json(state["plan"])
     board = await rebuild(session, plan, state.get("decisions") or {})
-    written = (await session.journal.load()).plans.get(plan.revision + 1)
+    written = (await session.load()).plans.get(plan.revision + 1)
     if written is not None:
         revised = Plan.from_json(written)
         await _write_revision(session, revised)  # the process may have ended between the plan and the entries
-        return await _adopt(session, state, revised, Spent())
+        return await _adopt(session, state, revised)
     refusal = _refusal(session, state)
     if refusal is not None:
-        return await _give_up(session, state, refusal, Spent())
+        return await _give_up(session, state, refusal)
     history = await _history(session)
     failures = {s: _why(board.entries.get(s)) for s in state["dispatch"]["steps"]}
-    spent = Spent()
     proposal = await propose(
         session,
         "replanner",
         replanner_messages(plan, failures, history.completed, session.engine.registry, session.settings),
         read=_read(plan, history),
         check=lambda new: check_plan(new, session.engine.registry, session.settings.plan_limits, history),
-        spent=spent,
     )
     if proposal.plan is None:
-        return await _give_up(session, state, f"no other plan: {proposal.cannot or proposal.answer}", spent)
+        return await _give_up(session, state, f"no other plan: {proposal.cannot or proposal.answer}")
     await _write_revision(session, proposal.plan)
-    return await _adopt(session, state, proposal.plan, spent)
+    return await _adopt(session, state, proposal.plan)
 
 
 def _refusal(session: RunSession, state: GraphState) -> str | None:
@@ -144,12 +141,11 @@ def _reset(entry: StepEntry, revision: int) -> StepEntry:
     )
 
 
-async def _adopt(session: RunSession, state: GraphState, plan: Plan, spent: Spent) -> dict[str, Any]:
+async def _adopt(session: RunSession, state: GraphState, plan: Plan) -> dict[str, Any]:
     session.board = None
     update: dict[str, Any] = {
         "plan": plan.to_json(),
         "replans": (state.get("replans") or 0) + 1,
-        "planner_usage": _sum(state.get("planner_usage") or {}, spent),
         "dispatch": Dispatch(move=Move.EXECUTE.value, steps=[], alone=[]),
     }
     await put_run(session, GraphState(**{**state, **update}), plan, **RUNNING)  # type: ignore[typeddict-item]
@@ -157,17 +153,9 @@ async def _adopt(session: RunSession, state: GraphState, plan: Plan, spent: Spen
     return update
 
 
-async def _give_up(session: RunSession, state: GraphState, why: str, spent: Spent) -> dict[str, Any]:
+async def _give_up(session: RunSession, state: GraphState, why: str) -> dict[str, Any]:
     """No other plan: what does not depend on the loss still goes on, then the run reports."""
-    update = {"no_replan": why, "planner_usage": _sum(state.get("planner_usage") or {}, spent)}
-    judged = await judge(session, GraphState(**{**state, **update}))  # type: ignore[typeddict-item]
+    judged = await judge(session, GraphState(**{**state, "no_replan": why}))
+    update = {"no_replan": judged.spent_budget or why}
     session.emit({"type": "replan_refused", "step": None, "message": why})
     return {**update, "dispatch": Dispatch(move=judged.next.move.value, steps=[], alone=[])}
-
-
-def _sum(before: dict[str, Any], spent: Spent) -> dict[str, Any]:
-    """Planner and replanner spending so far; unknown plus anything is unknown."""
-    after = spent.to_json()
-    if not before.get("model_calls") or not after["model_calls"]:
-        return after if after["model_calls"] else before
-    return {k: None if None in (before[k], after[k]) else before[k] + after[k] for k in after}

@@ -22,7 +22,7 @@ async def reporter(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
         return {}
     plan = Plan.from_json(state["plan"])
     board = await rebuild(session, plan, state.get("decisions") or {})
-    statuses = cancel_rest(plan, board.statuses)
+    statuses = cancel_rest(plan, board.statuses, board.entries)
     await _close_entries(session, statuses)
     outputs = {s.id: await session.output_of(s.id) for s in plan.steps if statuses[s.id].ok}
     status = final_status(plan, statuses, stopped_by=state.get("stopped_by"))
@@ -49,9 +49,13 @@ async def _close_entries(session: RunSession, statuses: dict[str, StepStatus]) -
     board = session.require_board()
     closed: list[StepEntry] = []
     for step_id, status in statuses.items():
+        prior = board.entries.get(step_id)
         if status in (StepStatus.SKIPPED, StepStatus.CANCELLED):
-            entry = blank_entry(session.run_id, board.plan, board.step(step_id), board.entries.get(step_id))
+            entry = blank_entry(session.run_id, board.plan, board.step(step_id), prior)
             closed.append(entry.model_copy(update={"status": status}))
+            board.entries[step_id] = closed[-1]
+        elif prior is not None and prior.status is StepStatus.RUNNING:
+            closed.append(prior.model_copy(update={"status": status}))
             board.entries[step_id] = closed[-1]
     board.statuses.update(statuses)
     await session.journal.commit(*closed)

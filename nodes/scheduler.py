@@ -30,6 +30,9 @@ async def scheduler(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
         "records": step_states(board, board.take_changes()),
         "stopped_by": judged.stopped_by,
     }
+    if judged.spent_budget is not None:
+        update["no_replan"] = judged.spent_budget
+        session.emit({"type": "budget_spent", "step": None, "message": judged.spent_budget})
     if judged.next.move is Move.ASK:
         return {**update, **await _ask(session, state, judged)}
     if session.run is None or session.run.status is RunStatus.WAITING:

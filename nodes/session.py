@@ -9,10 +9,12 @@ from langgraph._internal._constants import CONFIG_KEY_SCRATCHPAD
 from langgraph.config import get_config
 from langgraph.runtime import RunControl, Runtime
 
-from checkpoints import Journal, RunEntry
+from checkpoints import Journal, RunEntry, RunLog, StepEntry
 from graph.plan import RunStatus
 from graph.state import INVOCATION_KEY, Decision, Engine, Invocation, Settings
+from nodes.books import open_ledger, step_account, usage_of
 from nodes.lanes.board import Board
+from nodes.ledger import Account, Ledger, Spent
 
 
 @dataclass
@@ -25,6 +27,7 @@ class RunSession:
     emit: Callable[[dict[str, Any]], None] = lambda _event: None
     board: Board | None = None
     run: RunEntry | None = None
+    ledger: Ledger | None = None
     building: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @classmethod
@@ -81,9 +84,35 @@ class RunSession:
             board.outputs[step_id] = await self.journal.output(board.entries[step_id])
         return board.outputs[step_id]
 
+    async def load(self) -> RunLog:
+        """The journal as it stands. The first look at it opens the run's ledger."""
+        log = await self.journal.load()
+        if self.ledger is None:
+            self.ledger = open_ledger(self.engine, log)
+        return log
+
+    def require_ledger(self) -> Ledger:
+        assert self.ledger is not None, "the ledger is opened before anything is spent"
+        return self.ledger
+
+    def spent_by(self, role: str) -> Spent:
+        """Where a role beside the steps charges its questions; written down before each of them."""
+        return Spent(self.require_ledger(), role, Account(now=self.engine.now), self.save_usage)
+
+    def spent_on(self, prior: StepEntry | None) -> Spent:
+        """Where a step charges its calls; `prior` is its entry from before."""
+        return Spent(self.require_ledger(), account=step_account(self.engine, prior))
+
+    async def save_usage(self) -> None:
+        """Write down what was spent and is reserved, so that it counts however the process ends."""
+        run = self.run or await self.load_run()
+        changes = {"usage": usage_of(self.require_ledger()), "updated_at": self.engine.now()}
+        self.run = run.model_copy(update=changes)
+        await self.journal.put_run(self.run)
+
     async def load_run(self) -> RunEntry:
         """The run's entry as journaled, or a new one."""
-        log = await self.journal.load()
+        log = await self.load()
         now = self.engine.now()
         return log.run or RunEntry(
             run_id=self.run_id, goal="", status=RunStatus.RUNNING, created_at=now, updated_at=now

@@ -1,5 +1,6 @@
 """What a run is made of: its channels, settings, engine, questions, and the document it gives back."""
 
+from graph.state.budgets import Price
 from graph.state.channels import (
     OUTPUT_KEYS,
     STATE_FORMAT,
@@ -11,9 +12,9 @@ from graph.state.channels import (
     StepTask,
     merge,
 )
-from graph.state.document import build_document, effects, entries_of, usage_of
+from graph.state.document import build_document, effects, entries_of
 from graph.state.endpoints import EndpointFacts, EndpointMemory
-from graph.state.engine import INVOCATION_KEY, Engine, Invocation, NoModelError
+from graph.state.engine import INVOCATION_KEY, Engine, Invocation, NoModelError, model_name
 from graph.state.questions import (
     RESPONSE_SCHEMA,
     ApprovalError,
@@ -42,6 +43,7 @@ __all__ = [
     "Invocation",
     "Kind",
     "NoModelError",
+    "Price",
     "Request",
     "Settings",
     "SettingsError",
@@ -51,7 +53,7 @@ __all__ = [
     "effects",
     "entries_of",
     "merge",
+    "model_name",
     "read_answer",
     "read_answers",
-    "usage_of",
 ]

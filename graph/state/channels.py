@@ -89,7 +89,6 @@ class GraphState(GraphOutput, total=False):
     dispatch: Dispatch
     no_replan: str | None
     stopped_by: str | None
-    planner_usage: JsonDict
 
 
 OUTPUT_KEYS = tuple(GraphOutput.__annotations__)

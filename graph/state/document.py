@@ -71,21 +71,6 @@ def effects(entries: Mapping[str, StepEntry]) -> list[JsonDict]:
     ]
 
 
-def usage_of(entries: Mapping[str, StepEntry], planner: Mapping[str, Any]) -> JsonDict:
-    """Calls and tokens of a run; token counts are None once any model call did not tell its own."""
-    calls = [e for e in entries.values() if e.model_calls]
-    spent: JsonDict = {
-        "model_calls": sum(e.model_calls for e in calls) + int(planner.get("model_calls", 0)),
-        "tool_calls": sum(e.attempts for e in entries.values() if e.tool),
-    }
-    for name in ("input_tokens", "output_tokens"):
-        counts = [getattr(e, name) for e in calls]
-        if planner.get("model_calls"):
-            counts.append(planner.get(name))
-        spent[name] = None if None in counts else sum(counts)
-    return spent
-
-
 def _step_row(step: Step, plan: Plan, entry: StepEntry | None, outputs: Mapping[str, Any]) -> JsonDict:
     if entry is None:
         empty = dict.fromkeys(("output", "error", "started_at", "ended_at", "idempotency_key"))

@@ -13,7 +13,7 @@ from langgraph.runtime import RunControl
 from checkpoints import Journal
 from graph.plan import PlanrailError, Step, ToolStep
 from graph.state.endpoints import EndpointMemory
-from graph.state.settings import Settings
+from graph.state.settings import Settings, SettingsError
 from tools import RegisteredTool, ToolRegistry
 
 INVOCATION_KEY = "__planrail_invocation"
@@ -23,6 +23,19 @@ class NoModelError(PlanrailError):
     """A model role is needed that the graph was built without."""
 
     code: ClassVar[str] = "no_model"
+
+
+def model_name(model: BaseChatModel) -> str:
+    """The name by which a model is found in the price table."""
+    return str(getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__)
+
+
+def _require_price(role: str, name: str, settings: Settings) -> None:
+    if settings.price_of(name) is None:
+        raise SettingsError(
+            f"a budget of cost needs the price of {name!r}, the {role} model: add it to the setting prices, "
+            f'{{"{name}": {{"input": ..., "output": ...}}}} for a million tokens'
+        )
 
 
 @dataclass(frozen=True)
@@ -36,6 +49,12 @@ class Engine:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     jitter: Callable[[], float] = random.random
     endpoints: EndpointMemory = field(default_factory=EndpointMemory)
+
+    def __post_init__(self) -> None:
+        """Refuse a budget that could not be kept; raises SettingsError."""
+        if self.settings.limits_cost:
+            for role, model in self.models.items():
+                _require_price(role, model_name(model), self.settings)
 
     def model(self, role: str) -> BaseChatModel | None:
         """The model of a role, or the one given for all roles, or None."""

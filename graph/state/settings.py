@@ -5,9 +5,10 @@ from difflib import get_close_matches
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from graph.plan import PlanLimits, PlanrailError
+from graph.state.budgets import BudgetSettings
 
 
 class SettingsError(PlanrailError):
@@ -16,7 +17,7 @@ class SettingsError(PlanrailError):
     code: ClassVar[str] = "bad_setting"
 
 
-class Settings(BaseSettings):
+class Settings(BudgetSettings):
     """Limits and choices of a run. Times are seconds, sizes bytes.
 
     Source, strongest first: arguments (`--set KEY=VALUE`), then `PLANRAIL_<KEY>` of the environment.

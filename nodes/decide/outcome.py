@@ -15,9 +15,7 @@ _SHARE_CHARS = 200
 """Characters that each of many results gets at least."""
 
 
-def cancel_rest(
-    plan: Plan, statuses: Statuses, entries: Mapping[str, StepEntry]
-) -> dict[str, StepStatus]:
+def cancel_rest(plan: Plan, statuses: Statuses, entries: Mapping[str, StepEntry]) -> dict[str, StepStatus]:
     """`statuses` with every step that will not run any more marked cancelled.
 
     A write that was under way when a process ended, and was not looked at since, is in doubt.
@@ -46,8 +44,8 @@ def final_status(plan: Plan, statuses: Statuses, *, stopped_by: str | None = Non
         return RunStatus.SUCCEEDED
     if any(statuses[step.id].ok for step in plan.steps):
         return RunStatus.PARTIAL
-    left = {statuses[step.id] for step in lost}
-    if StepStatus.REJECTED in left and left <= {StepStatus.REJECTED, StepStatus.CANCELLED}:
+    rejected = any(statuses[step.id] is StepStatus.REJECTED for step in plan.steps)
+    if rejected and all(statuses[s.id] in (StepStatus.REJECTED, StepStatus.CANCELLED) for s in lost):
         return RunStatus.REJECTED
     return RunStatus.FAILED
 

@@ -31,7 +31,7 @@ async def ensure_board(session: RunSession) -> Board:
 async def rebuild(session: RunSession, plan: Plan, decisions: Mapping[str, Decision]) -> Board:
     """A new board. In one process the entries are at hand; after a resume the journal has them."""
     if session.board is None:
-        log = await session.journal.load()
+        log = await session.load()
         entries, outputs = entries_of(log.steps, plan), {}
         _require_journal(session.run_id, plan, entries)
     else:
@@ -39,7 +39,8 @@ async def rebuild(session: RunSession, plan: Plan, decisions: Mapping[str, Decis
     session.decisions = decisions
     board = Board(plan, entries, gate=lambda step: is_gated(session, step))
     board.outputs = outputs
-    board.draining = lambda: session.control.drain_requested
+    ledger = session.require_ledger()
+    board.draining = lambda: session.control.drain_requested or ledger.refused is not None
     session.board = board
     return board
 

@@ -13,15 +13,12 @@ ERROR_KIND_OF_STATUS = {"unknown": StepStatus.UNKNOWN}
 
 @dataclass(frozen=True)
 class Result:
-    """The end of one step's execution. `output` is JSON; tokens are None where nobody told them."""
+    """The end of one step's execution. `output` is JSON."""
 
     status: StepStatus
     output: Any = None
     error: StepError | None = None
     note: str = ""
-    model_calls: int = 0
-    input_tokens: int | None = None
-    output_tokens: int | None = None
 
 
 def failed(kind: str, code: str, message: str) -> Result:
@@ -45,9 +42,15 @@ def blank_entry(run_id: str, plan: Plan, step: Step, prior: StepEntry | None) ->
         tool=step.tool if isinstance(step, ToolStep) else None,
         status=StepStatus.PENDING,
         attempts=prior.attempts if prior else 0,
-        model_calls=prior.model_calls if prior else 0,
         started_at=prior.started_at if prior else None,
+        **(_kept(prior) if prior else {}),
     )
+
+
+def _kept(prior: StepEntry) -> dict[str, Any]:
+    """What was paid for before the next try."""
+    names = ("model_calls", "input_tokens", "output_tokens", "cost", "estimated")
+    return {name: getattr(prior, name) for name in names}
 
 
 def started(entry: StepEntry, now: datetime) -> StepEntry:
@@ -69,9 +72,6 @@ def ended(entry: StepEntry, result: Result, now: datetime) -> StepEntry:
             "output": result.output,
             "error": result.error,
             "note": result.note,
-            "model_calls": entry.model_calls + result.model_calls,
-            "input_tokens": result.input_tokens,
-            "output_tokens": result.output_tokens,
             "ended_at": now,
         }
     )

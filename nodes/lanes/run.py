@@ -7,6 +7,7 @@ from graph.plan import Step
 from graph.state import Decision
 from nodes.lanes.board import Board
 from nodes.lanes.results import blank_entry
+from nodes.ledger import Spent
 from nodes.session import RunSession
 from tools import RegisteredTool
 
@@ -22,6 +23,7 @@ class StepRun:
     prior: StepEntry | None
     decision: Decision | None
     entry: StepEntry
+    spent: Spent
 
     @classmethod
     def of(cls, session: RunSession, step_id: str, decision: Decision | None) -> "StepRun":
@@ -36,6 +38,7 @@ class StepRun:
             prior=prior,
             decision=decision,
             entry=blank_entry(session.run_id, board.plan, step, prior),
+            spent=session.spent_on(prior),
         )
 
     def emit(self, event: str, message: str = "") -> None:

@@ -7,12 +7,14 @@ from langgraph.types import Interrupt
 
 from graph.plan import LlmStep, ReferenceFailure, StepStatus
 from graph.state import Decision
+from nodes.books import charged
 from nodes.decide.approvals import is_approved, why_approval
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.llm_call import run_llm
 from nodes.lanes.results import Result, ended, failed
 from nodes.lanes.run import StepRun
 from nodes.lanes.tool_call import run_tool
+from nodes.metering import BUDGET_SPENT
 from nodes.session import RunSession
 
 
@@ -38,7 +40,15 @@ async def run_step(session: RunSession, step_id: str, decision: Decision | None,
         if not alone:
             return
         raise _signed(question, step_id) from None
+    if _gives_way(run, result):
+        return
     await _finish(run, result)
+
+
+def _gives_way(run: StepRun, result: Result) -> bool:
+    """Whether the run's budget was spent before the step began: it then stays as it is."""
+    refused = result.error is not None and result.error.code == BUDGET_SPENT
+    return refused and run.entry.attempts == (run.prior.attempts if run.prior else 0)
 
 
 def _must_wait(run: StepRun, args: dict[str, Any]) -> bool:
@@ -59,7 +69,7 @@ async def _gate(run: StepRun, kind: Literal["approval", "question"]) -> None:
 
 
 async def _finish(run: StepRun, result: Result) -> None:
-    run.entry = ended(run.entry, result, run.session.engine.now())
+    run.entry = charged(ended(run.entry, result, run.session.engine.now()), run.spent.used)
     # What a lookup gave must outlive the process before its dependents begin; only what cannot be had
     # again must outlive a power cut too.
     again = run.entry.effect == "read" and result.status is StepStatus.SUCCEEDED

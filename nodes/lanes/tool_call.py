@@ -7,6 +7,7 @@ from nodes.decide.retries import Backoff, wait_before_retry
 from nodes.lanes.admission import GLOBAL_CAP, Demand
 from nodes.lanes.results import Result, failed, failed_call, started
 from nodes.lanes.run import StepRun
+from nodes.metering import refused_call
 from tools import CallFailed, CallSucceeded, RegisteredTool, call_tool, idempotency_key, reconcile
 
 
@@ -34,8 +35,11 @@ async def _try_until_settled(run: StepRun, tool: RegisteredTool, key: str, args:
     tries = 0
     while True:
         async with run.board.admission.slot(demand, run.board.priority(run.step.id)):
+            refused = run.spent.ledger.tool_call(run.spent)
+            if refused is not None:
+                return failed_call(refused_call(refused))
             await _write_intent(run, tool, first=tries == 0)
-            outcome = await call_tool(tool, args, key=key, timeout=run.step.timeout)
+            outcome = await call_tool(tool, args, key=key, timeout=_timeout(run, tool))
         tries += 1
         if isinstance(outcome, CallSucceeded):
             return Result(StepStatus.SUCCEEDED, outcome.output)
@@ -48,10 +52,16 @@ async def _try_until_settled(run: StepRun, tool: RegisteredTool, key: str, args:
         wait = wait_before_retry(
             backoff, tries, retry_after=outcome.retry_after, jitter=run.session.engine.jitter()
         )
-        if wait is None:
+        if wait is None or not run.spent.has_time_for(wait):
             return failed("soft", outcome.code, outcome.message)
         run.emit("step_retry", f"{outcome.message}; again in {wait:.1f} s")
         await run.session.engine.sleep(wait)
+
+
+def _timeout(run: StepRun, tool: RegisteredTool) -> float:
+    """Seconds for one call. A lookup ends with the budget of time; a write under way is let finish."""
+    limit = run.step.timeout or tool.policy.timeout
+    return run.spent.timeout(limit) if tool.effect == "read" else limit
 
 
 def _refusal(tool: RegisteredTool, args: dict[str, Any]) -> Result | None:

@@ -8,7 +8,8 @@ from langgraph.store.memory import InMemoryStore
 
 from checkpoints import Journal
 from graph.state import Engine, Invocation, Settings
-from nodes.models import Ask, Spent
+from nodes.ledger import Spent
+from nodes.models import Ask
 from nodes.session import RunSession
 from tools import ToolRegistry
 
