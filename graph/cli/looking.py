@@ -103,4 +103,4 @@ def _read(database: str, run_id: str, *, whole_outputs: bool) -> RunView:
     async def work(opened: OpenedStore) -> RunView:
         return await read_run(opened, check_run_id(run_id), whole_outputs=whole_outputs)
 
-    return with_store(existing(database), work)
+    return with_store(existing(database, run_id), work)

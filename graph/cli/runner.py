@@ -106,13 +106,13 @@ def go_on(
         await _stream(opened, run_id, equipment, resume)
         return await read_run(opened, run_id, whole_outputs=whole_outputs), setup
 
-    return with_store(existing(database), work)
+    return with_store(existing(database, run_id), work)
 
 
-def existing(database: str) -> str:
+def existing(database: str, run_id: str) -> str:
     """The path of a database that is there; raises NoSuchRun rather than make an empty one."""
     if not Path(database).exists():
-        raise NoSuchRun(f"there is no database {database}: name the one that holds the run with --db")
+        raise NoSuchRun(f"no run {run_id!r}, for there is no database {database}: name it with --db")
     return database
 
 
