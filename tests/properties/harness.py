@@ -120,7 +120,14 @@ class Harness:
         try:
             return await self.process(None, fault)
         except RunNotFoundError:
-            return await self.process({"goal": self.plan["goal"], "plan": self.plan}, fault)
+            return await self.start(fault)
+
+    async def start(self, fault: Fault = NO_FAULT) -> bool:
+        return await self.process({"goal": self.plan["goal"], "plan": self.plan}, fault)
+
+    async def resume(self, answer: Any) -> bool:
+        """Resume with whatever a caller says, whole."""
+        return await self.process(Command(resume=answer))
 
     @property
     def pending(self) -> dict[str, dict[str, Any]]:
