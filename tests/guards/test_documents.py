@@ -5,7 +5,6 @@ import importlib
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -102,24 +101,3 @@ def _tracked_files() -> list[Path]:
     if listed.returncode:
         pytest.skip("this copy of the project is no git checkout")
     return [path for name in listed.stdout.decode().split("\0") if name and (path := ROOT / name).is_file()]
-
-
-def test_an_old_python_is_told_so_in_one_line() -> None:
-    script = (
-        "import runpy, shutil, sys\n"
-        "shutil.which = lambda name: None\n"
-        "sys.version_info = (3, 9, 18, 'final', 0)\n"
-        "tasks = runpy.run_path('.ci/dev.py')\n"
-        "tasks['refuse_old_python'].__globals__.update(working_uv=lambda: None, fingerprint=lambda: 'new')\n"
-        "sys.exit(tasks['main'](['test']))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "3.11 or newer" in done.stderr
-
-
-def test_the_task_script_parses_where_it_must_refuse_to_run() -> None:
-    ast.parse((ROOT / ".ci" / "dev.py").read_text("utf-8"), feature_version=(3, 7))
