@@ -55,11 +55,8 @@ class Admission:
         try:
             await waiter.admitted
         except asyncio.CancelledError:
-            if waiter.admitted.done() and not waiter.admitted.cancelled():
+            if not waiter.admitted.cancelled():
                 self._leave(demand)
-            else:
-                self._waiters.remove(waiter)
-                heapq.heapify(self._waiters)
             raise
 
     def _leave(self, demand: Demand) -> None:
@@ -70,6 +67,8 @@ class Admission:
         held: list[_Waiter] = []
         while self._waiters:
             waiter = heapq.heappop(self._waiters)
+            if waiter.admitted.cancelled():
+                continue
             if waiter.demand.fits(self.running):
                 self.running.update(waiter.demand.limits.keys())
                 waiter.admitted.set_result(None)

@@ -62,7 +62,7 @@ class Reference:
             return "succeeded"
         if "succeeded" in self.statuses.values():
             return "partial"
-        return "failed" if "failed" in lost else "rejected"
+        return "rejected" if "rejected" in self.statuses.values() and "failed" not in lost else "failed"
 
     def _take(self, spec: Spec) -> bool:
         """Settle one step if it can be; tell whether anything changed."""
