@@ -5,6 +5,11 @@ Attributes load on first use: `nodes` imports `graph.plan` and `graph.state`, an
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graph.build import build_graph
+    from graph.running import PlanrailGraph
 
 _LAZY = {"build_graph": "graph.build", "PlanrailGraph": "graph.running"}
 

@@ -213,7 +213,9 @@ def _seconds_until(date: str) -> float | None:
 
 
 def _library(error: BaseException) -> str:
-    return type(error).__module__.partition(".")[0]
+    """Return the known library that the error, or a class it derives from, comes from; "" for none."""
+    homes = (kind.__module__.partition(".")[0] for kind in type(error).__mro__)
+    return next((home for home in homes if home in _LIBRARIES), "")
 
 
 def _library_verdict(error: BaseException) -> _Verdict | None:

@@ -250,3 +250,12 @@ def test_messages_are_never_empty_and_never_long(error: BaseException) -> None:
     message = describe(error)
     assert type(error).__name__ in message
     assert len(message) <= 500
+
+
+@pytest.mark.parametrize(("name", "kind"), [("APIConnectionError", "soft"), ("APITimeoutError", "soft")])
+def test_an_error_derived_from_a_librarys_own_is_known_as_it(name: str, kind: str) -> None:
+    parent: type[openai.APIConnectionError] = getattr(openai, name)
+    derived = type("Wrapped", (parent,), {"__module__": "langchain_openai.chat_models.base"})
+    error = derived(request=httpx.Request("POST", "http://127.0.0.1/"))
+
+    assert classify(error, ToolPolicy(effect="read")).kind == kind
