@@ -48,6 +48,8 @@ async def judge(session: RunSession, state: GraphState) -> Judgement:
         causes=causes,
         may_replan=not state.get("no_replan"),
     )
+    if move.move in (Move.EXECUTE, Move.REPLAN) and (late := session.require_ledger().out_of_time()):
+        return Judgement(Next(Move.REPORT), spent_budget=late)
     if move.move is Move.ASK:
         doubtful = [s for s in move.steps if board.statuses[s] is StepStatus.UNKNOWN]
         requests |= {s: outcome_request(session, board.step(s)) for s in doubtful}

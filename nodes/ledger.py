@@ -194,6 +194,12 @@ class Ledger:
         self._book(spent, need)
         return None
 
+    def out_of_time(self) -> str | None:
+        """The refusal when the run's wall time is spent."""
+        if self.refused is None and self.run.seconds_left == 0.0:
+            self._refuse(self.run, "wall_seconds")
+        return self.refused
+
     def seconds_left(self, spent: "Spent") -> float | None:
         """Seconds until the first of the two wall time budgets is spent; None without one."""
         left = [s for a in (self.run, spent.account) if (s := a.seconds_left) is not None]
@@ -243,10 +249,13 @@ class Spent:
     def model_calls(self) -> int:
         return self.used.model_calls
 
-    def has_time_for(self, seconds: float) -> bool:
-        """Whether a wait of so many seconds ends before a budget of wall time does."""
-        left = self.ledger.seconds_left(self)
-        return left is None or seconds < left
+    def no_time_for(self, seconds: float) -> str | None:
+        """The budget of wall time that ends before a wait of so many seconds does, in a sentence."""
+        for account in (self.ledger.run, self.account):
+            left = account.seconds_left
+            if left is not None and seconds >= left:
+                return told_spent(account.limits, "wall_seconds")
+        return None
 
     def timeout(self, limit: float) -> float:
         """The seconds a call may take: `limit`, or what is left of the wall time."""

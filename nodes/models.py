@@ -61,8 +61,11 @@ async def ask(
             if isinstance(reply, AIMessage) or reply.kind == "hard":
                 return reply
             wait = wait_before_retry(backoff, tries, retry_after=reply.retry_after, jitter=engine.jitter())
-            if wait is None or not how.spent.has_time_for(wait):
+            if wait is None:
                 return reply
+            late = how.spent.no_time_for(wait)
+            if late is not None:
+                return replace(reply, message=f"{reply.message}; {late}")
             how.on_retry(f"{reply.message}; again in {wait:.1f} s")
             await engine.sleep(wait)
     finally:

@@ -52,8 +52,9 @@ async def _try_until_settled(run: StepRun, tool: RegisteredTool, key: str, args:
         wait = wait_before_retry(
             backoff, tries, retry_after=outcome.retry_after, jitter=run.session.engine.jitter()
         )
-        if wait is None or not run.spent.has_time_for(wait):
-            return failed("soft", outcome.code, outcome.message)
+        late = run.spent.no_time_for(wait) if wait is not None else None
+        if wait is None or late is not None:
+            return failed("soft", outcome.code, "; ".join(filter(None, (outcome.message, late))))
         run.emit("step_retry", f"{outcome.message}; again in {wait:.1f} s")
         await run.session.engine.sleep(wait)
 

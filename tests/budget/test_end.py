@@ -1,0 +1,37 @@
+"""What a run that its budget ends says of a write that a killed process had begun."""
+
+import pytest
+
+from checkpoints import StepEntry
+from graph.plan import Plan, RunStatus, StepStatus
+from nodes.decide.outcome import cancel_rest, final_status
+
+PLAN = Plan.from_json(
+    {"goal": "g", "plan_id": "p", "steps": [{"id": "a", "action": "tool", "tool": "put", "args": {}}]}
+)
+
+
+@pytest.mark.parametrize(
+    ("effect", "status", "expected"),
+    [
+        ("write", StepStatus.RUNNING, StepStatus.UNKNOWN),
+        ("read", StepStatus.RUNNING, StepStatus.CANCELLED),
+        ("write", StepStatus.WAITING, StepStatus.CANCELLED),
+    ],
+)
+def test_a_write_that_had_begun_is_in_doubt_and_never_told_as_not_run(
+    effect: str, status: StepStatus, expected: StepStatus
+) -> None:
+    entry = StepEntry.model_validate(
+        {"run_id": "r", "plan_id": "p", "revision": 1, "step_id": "a", "action": "tool", "tool": "put"}
+        | {"effect": effect, "status": status}
+    )
+
+    closed = cancel_rest(PLAN, {"a": StepStatus.PENDING}, {"a": entry})
+
+    assert closed == {"a": expected}
+
+
+def test_a_run_of_which_nothing_was_begun_is_rejected_only_by_a_person() -> None:
+    assert final_status(PLAN, {"a": StepStatus.CANCELLED}) is RunStatus.FAILED
+    assert final_status(PLAN, {"a": StepStatus.REJECTED}) is RunStatus.REJECTED
