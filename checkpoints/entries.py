@@ -40,10 +40,12 @@ class StepError(_Record):
 
 
 class StepEntry(_Record):
-    """What is known about one step, or about one item of a map step.
+    """What is known about one step, or about one item of a step.
 
     `cost` is None where a model had no price; `estimated` marks counts of which some are guesses. Times are
     UTC. `input` and `output` are None when `input_ref` and `output_ref` say where they are.
+    `filled` has the arguments that a model chose when the step ran, `healed` by expression what took the
+    place of a reference that the results lacked: `{"path": ...}` or `{"value": ...}`.
     """
 
     format: int = ENTRY_FORMAT
@@ -72,6 +74,8 @@ class StepEntry(_Record):
     estimated: bool = False
     note: str = ""
     approval: JSON = None
+    filled: dict[str, JSON] | None = None
+    healed: dict[str, JSON] | None = None
 
     @property
     def key(self) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from graph.plan import (
-    LlmStep,
     Plan,
     PlanError,
     PlanProblem,
@@ -139,8 +138,8 @@ def _plan_data(plan: Plan) -> dict[str, Any]:
 
 
 def missing_models(plan: Plan, engine: Engine) -> list[PlanProblem]:
-    """A problem for each llm step when there is no model to run it."""
+    """A problem for each step that needs a model when there is none to run it."""
     if engine.model("executor") is not None:
         return []
     remedy = f"there is no executor model: {MODEL_REMEDY}"
-    return [PlanProblem("no_model", s.id, remedy) for s in plan.steps if isinstance(s, LlmStep)]
+    return [PlanProblem("no_model", s.id, remedy) for s in plan.steps if s.asks_model]

@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 
 from graph.plan import PlanrailError, ReferenceFailure, Step, StepStatus
 from graph.state import GraphState, Request
-from nodes.decide.approvals import effective_risk, make_request, rejected_for_replan, why_approval
+from nodes.decide.approvals import effective_risk, make_request, rejected_for_replan
 from nodes.decide.readiness import Move, Next, next_move, ready_steps, replan_causes
 from nodes.lanes.arguments import resolved_args
+from nodes.lanes.grounds import question_of
 from nodes.lanes.rebuild import asks_itself, is_gated
 from nodes.session import RunSession
 
@@ -66,7 +67,7 @@ async def approval_request(session: RunSession, step: Step) -> Request | None:
         return None
     if tool is not None and (tool.args_problems(args) or tool.denied(args)):
         return None
-    reason = why_approval(step, tool, args, session.settings)
+    reason = await question_of(session, step, session.decisions.get(step.id), args)
     if reason is None:
         return None
     return make_request(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from graph.cli.errors import ModelMissing, UsageProblem
-from graph.plan import LlmStep, Plan, PlanError, PlanProblem, check_plan, parse_plan_text
+from graph.plan import Plan, PlanError, PlanProblem, check_plan, parse_plan_text
 from graph.state import Settings
 from tools import ToolRegistry
 
@@ -70,7 +70,7 @@ def require_runnable(
     problems = check_plan(plan, registry, settings.plan_limits)
     if problems:
         raise PlanError(tuple(problems))
-    asking = [step.id for step in plan.steps if isinstance(step, LlmStep)]
+    asking = [step.id for step in plan.steps if step.asks_model]
     if asking and not models:
         raise ModelMissing(f"step {asking[0]} asks a model, and none is configured: {NO_MODEL_REMEDY}")
 

@@ -7,7 +7,7 @@ from graph.plan.check import check_plan
 from graph.plan.check_grounding import given_values, made_by_model
 from graph.plan.errors import PlanError, PlanProblem, PlanrailError, ReferenceFailure
 from graph.plan.expressions import Expression, read_expression
-from graph.plan.graph_order import dependents, longest_remaining, topological_order
+from graph.plan.graph_order import ancestors, dependents, longest_remaining, topological_order
 from graph.plan.grounding import Sources
 from graph.plan.implied import step_references, with_implied_dependencies
 from graph.plan.json_values import JSON, json_fault
@@ -45,6 +45,7 @@ __all__ = [
     "ToolCatalog",
     "ToolSpec",
     "ToolStep",
+    "ancestors",
     "call_digest",
     "canonical_json",
     "check_plan",

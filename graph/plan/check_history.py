@@ -50,6 +50,8 @@ def _repetition_problems(
 
 def _digest(step: ToolStep, scope: Scope) -> str | None:
     """Return the digest of a call whose arguments are known by now, else None."""
+    if step.open_args:
+        return None
     try:
         resolved = {name: resolve(value, scope) for name, value in step.args.items()}
         return call_digest(step.tool, resolved)

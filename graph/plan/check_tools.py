@@ -10,6 +10,8 @@ from graph.plan.models import LlmStep, ToolStep
 from graph.plan.references import Scope, has_reference, resolve
 
 _NOTHING = Scope(steps={})
+_CHOSEN_LATER: JSON = "${params.chosen_later}"
+"""Stands for an argument that is filled in when the step runs: like a reference, nothing is known of it."""
 
 
 def tool_problems(open_steps: Sequence[ToolStep | LlmStep], catalog: ToolCatalog) -> Iterator[PlanProblem]:
@@ -27,14 +29,15 @@ def _unknown(step: ToolStep, catalog: ToolCatalog) -> PlanProblem:
 
 
 def _call_problems(step: ToolStep, spec: ToolSpec) -> Iterator[PlanProblem]:
-    for name in step.args.keys() & spec.injected:
+    for name in (step.args.keys() | set(step.fill)) & spec.injected:
         message = f"{spec.name}.{name} is filled in when the tool is called; leave it out"
         yield PlanProblem("injected_arg", step.id, message)
     args = _literals({name: value for name, value in step.args.items() if name not in spec.injected})
+    args |= {name: _CHOSEN_LATER for name in step.open_args if name not in spec.injected}
     faults = spec.args_problems(args)
     for name, message in faults:
         yield PlanProblem("bad_args", step.id, f"{spec.name}{'.' if name else ''}{name}: {message}")
-    if not faults and not has_reference(step.args):
+    if not faults and not step.open_args and not has_reference(step.args):
         reason = spec.denied(args)
         if reason is not None:
             yield PlanProblem("forbidden", step.id, f"a rule of {spec.name} forbids this call: {reason}")

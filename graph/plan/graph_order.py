@@ -35,6 +35,19 @@ def topological_order(steps: Sequence[ToolStep | LlmStep]) -> tuple[str, ...]:
     return tuple(order)
 
 
+def ancestors(plan: Plan, step_id: str) -> tuple[str, ...]:
+    """Return the ids of all steps of the plan that a step depends on, directly or through others."""
+    needs = {step.id: step.depends_on for step in plan.steps}
+    found: dict[str, None] = {}
+    todo = list(needs[step_id])
+    while todo:
+        current = todo.pop()
+        if current in needs and current not in found:
+            found[current] = None
+            todo.extend(needs[current])
+    return tuple(found)
+
+
 def longest_remaining(plan: Plan, durations: Mapping[str, float] | None = None) -> dict[str, float]:
     """Return for each step the seconds of the longest chain that starts with it.
 

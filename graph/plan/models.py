@@ -64,11 +64,26 @@ class StepBase(_Frozen):
 
 
 class ToolStep(StepBase):
-    """One guarded call of one tool."""
+    """One guarded call of one tool.
+
+    Arguments named in `fill` and absent from `args` are chosen when the step runs, from the results it
+    depends on.
+    """
 
     action: Literal["tool"] = "tool"
     tool: str = Field(min_length=1)
     args: dict[str, JSON] = Field(default_factory=dict)
+    fill: tuple[str, ...] = ()
+
+    @property
+    def open_args(self) -> tuple[str, ...]:
+        """Names of the arguments that are chosen when the step runs."""
+        return tuple(name for name in self.fill if name not in self.args)
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether running the step takes a model."""
+        return bool(self.open_args)
 
     @property
     def does(self) -> str:
@@ -87,6 +102,11 @@ class LlmStep(StepBase):
     output_schema: dict[str, JSON] | None = None
     choices: tuple[str, ...] | None = Field(default=None, min_length=1)
     token_budget: StrictInt | None = Field(default=None, ge=1)
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether running the step takes a model."""
+        return True
 
     @property
     def does(self) -> str:

@@ -10,11 +10,21 @@ from collections.abc import Mapping
 from graph.plan.models import LlmStep, ToolStep
 
 _NULL_IS_ABSENT = frozenset(
-    {"title", "depends_on", "args", "timeout", "max_attempts", "output_schema", "choices", "token_budget"}
+    {
+        "title",
+        "depends_on",
+        "args",
+        "timeout",
+        "max_attempts",
+        "output_schema",
+        "choices",
+        "token_budget",
+        "fill",
+    }
 )
 _OPTIONAL_HEAD = ("revision", "parent_revision", "assumptions", "params", "author")
 _ANY_ACTION = frozenset(ToolStep.model_fields) | frozenset(LlmStep.model_fields)
-LATER_FIELDS = ("when", "expect", "fallback", "compensate", "verify", "fill")
+LATER_FIELDS = ("when", "expect", "fallback", "compensate", "verify")
 """Fields of the plan language that this version refuses unless they say nothing."""
 
 
@@ -48,6 +58,8 @@ def normal_step(raw: Mapping[str, object], model: type[ToolStep] | type[LlmStep]
         fields["id"] = normal_id(fields["id"])
     if "depends_on" in fields:
         fields["depends_on"] = _ids(fields["depends_on"])
+    if isinstance(fields.get("fill"), (str, list)):
+        fields["fill"] = _ids(fields["fill"])
     if isinstance(fields.get("args"), str):
         fields["args"] = _decoded_object(fields["args"])
     return fields

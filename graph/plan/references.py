@@ -18,12 +18,14 @@ class Scope:
     """The values expressions see.
 
     `steps` has the output of each step by id. `absent` names steps without one that dependents go on
-    without (degraded, not taken): whatever is read from them is null.
+    without (degraded, not taken): whatever is read from them is null. `healed` has values for expressions
+    that the results themselves have none for.
     """
 
     steps: Mapping[str, JSON]
     params: Mapping[str, JSON] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
+    healed: Mapping[str, JSON] = field(default_factory=dict)
 
 
 def references(value: object) -> tuple[Expression, ...]:
@@ -81,6 +83,8 @@ def value_of(expression: Expression, scope: Scope) -> JSON:
     except ReferenceFailure:
         if expression.step_ids & scope.absent:
             return None
+        if expression.text in scope.healed:
+            return scope.healed[expression.text]
         raise
 
 

@@ -7,7 +7,7 @@ from graph.plan.canonical import canonical_json
 from graph.plan.implied import with_implied_dependencies
 from graph.plan.models import LlmStep, Plan, ToolStep
 
-_WORK = {"action", "tool", "args", "instruction", "output_schema", "choices"}
+_WORK = {"action", "tool", "args", "instruction", "output_schema", "choices", "fill"}
 
 
 def merge_replan(old: Plan, proposal: Plan, completed: AbstractSet[str], author: str = "replanner") -> Plan:

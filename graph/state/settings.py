@@ -41,6 +41,9 @@ class Settings(BudgetSettings):
     structured_method: Literal["auto", "json_schema", "function_calling", "json_mode", "prompt"] = Field(
         "auto", description="How models are asked for JSON; auto finds out once what an endpoint takes."
     )
+    heal_references: bool = Field(
+        True, description="Ask the executor model, once, what a reference means that a result lacks."
+    )
     llm_attempts: int = Field(3, ge=1, description="Tries of one model call over soft failures.")
     llm_timeout: float = Field(120.0, gt=0, description="Seconds one model call may take.")
     backoff_base: float = Field(1.0, ge=0, description="First wait after a soft failure of a model call.")

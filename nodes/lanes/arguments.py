@@ -1,27 +1,31 @@
 """What a step would run with: its references resolved against the results it depends on."""
 
+from dataclasses import replace
 from typing import Any
 
 from graph.plan import Scope, Step, ToolStep, call_digest, resolve
 from graph.state import Decision
 from nodes.decide.approvals import allows
+from nodes.decide.healing import healed_values
 from nodes.session import RunSession
 
 
 async def resolved_args(session: RunSession, step: Step, decision: Decision | None) -> dict[str, Any]:
-    """A tool's arguments, or `{"instruction": text}`; a person's edits laid over.
+    """A tool's arguments, or `{"instruction": text}`; what was filled in and a person's edits laid over.
 
     Raises:
         ReferenceFailure: A result lacks what the step refers to.
     """
-    scope = await _scope(session, step)
+    scope = await healed_scope(session, step)
     if not isinstance(step, ToolStep):
         return {"instruction": resolve(step.instruction, scope)}
     tool = session.engine.tool_of(step)
     # Decoded before text is put in: a result inside JSON text must not change its structure.
     given = tool.decode_args(step.args) if tool else step.args
     args = {name: resolve(value, scope) for name, value in given.items()}
-    return {**args, **_edits(session, decision)}
+    entry = session.require_board().entries.get(step.id)
+    filled = entry.filled if entry is not None and entry.filled else {}
+    return {**args, **filled, **_edits(session, decision)}
 
 
 async def call_digests(session: RunSession, step: ToolStep, decision: Decision | None) -> set[str]:
@@ -30,13 +34,20 @@ async def call_digests(session: RunSession, step: ToolStep, decision: Decision |
     Raises:
         ReferenceFailure: A result lacks what the step refers to.
     """
-    scope = await _scope(session, step)
+    scope = await healed_scope(session, step)
     written = {name: resolve(value, scope) for name, value in step.args.items()}
     ran = await resolved_args(session, step, decision)
     return {call_digest(step.tool, written), call_digest(step.tool, ran)}
 
 
-async def _scope(session: RunSession, step: Step) -> Scope:
+async def healed_scope(session: RunSession, step: Step) -> Scope:
+    """What the step may read, with the references healed that were asked about."""
+    scope = await scope_of(session, step)
+    entry = session.require_board().entries.get(step.id)
+    return scope if entry is None else replace(scope, healed=healed_values(entry.healed, scope))
+
+
+async def scope_of(session: RunSession, step: Step) -> Scope:
     """The results the step may read; what a missing dependency would have given is null."""
     board = session.require_board()
     results = {dep: await session.output_of(dep) for dep in step.depends_on}

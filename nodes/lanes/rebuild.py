@@ -7,7 +7,7 @@ from langgraph.config import get_config
 from langgraph.pregel._read import ChannelRead
 
 from checkpoints import StepEntry, StoreUnavailableError
-from graph.plan import Plan, Step, StepStatus
+from graph.plan import Plan, Step, StepStatus, ToolStep
 from graph.state import Decision, entries_of
 from nodes.decide.approvals import standing_reason
 from nodes.lanes.board import Board
@@ -66,6 +66,8 @@ def is_gated(session: RunSession, step: Step) -> bool:
     entry = board.entries.get(step.id)
     if asks_itself(entry):
         return True
+    if isinstance(step, ToolStep) and step.open_args and (entry is None or entry.filled is None):
+        return False  # a person is shown the arguments, so they are filled in first
     decision = session.decisions.get(step.id)
     if (
         decision

@@ -48,8 +48,8 @@ def blank_entry(run_id: str, plan: Plan, step: Step, prior: StepEntry | None) ->
 
 
 def _kept(prior: StepEntry) -> dict[str, Any]:
-    """What was paid for before the next try."""
-    names = ("model_calls", "input_tokens", "output_tokens", "cost", "estimated")
+    """What was paid for before the next try: model calls, and what they chose."""
+    names = ("model_calls", "input_tokens", "output_tokens", "cost", "estimated", "filled", "healed")
     return {name: getattr(prior, name) for name in names}
 
 
@@ -71,7 +71,14 @@ def ended(entry: StepEntry, result: Result, now: datetime) -> StepEntry:
             "status": result.status,
             "output": result.output,
             "error": result.error,
-            "note": result.note,
+            "note": "; ".join(note for note in (_marks(entry), result.note) if note),
             "ended_at": now,
         }
     )
+
+
+def _marks(entry: StepEntry) -> str:
+    """What of the step's input a model chose when it ran."""
+    filled = [f"filled in {', '.join(entry.filled)}"] if entry.filled else []
+    healed = [f"${{{text}}} healed" for text in entry.healed or ()]
+    return "; ".join([*filled, *healed])

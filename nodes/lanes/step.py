@@ -8,8 +8,10 @@ from langgraph.types import Interrupt
 from graph.plan import LlmStep, ReferenceFailure, StepStatus
 from graph.state import Decision
 from nodes.books import charged
-from nodes.decide.approvals import is_approved, why_approval
+from nodes.decide.approvals import is_approved
 from nodes.lanes.arguments import resolved_args
+from nodes.lanes.binding import bind
+from nodes.lanes.grounds import question_of, ungrounded_reason
 from nodes.lanes.llm_call import run_llm
 from nodes.lanes.results import Result, ended, failed
 from nodes.lanes.run import StepRun
@@ -25,12 +27,12 @@ async def run_step(session: RunSession, step_id: str, decision: Decision | None,
     else the step gives way, and the scheduler starts it again alone.
     """
     run = StepRun.of(session, step_id, decision)
-    try:
-        args = await resolved_args(session, run.step, decision)
-    except ReferenceFailure as error:
-        await _finish(run, failed("hard", error.code, str(error)))
+    args = await _inputs(run)
+    if isinstance(args, Result):
+        if not _gives_way(run, args):
+            await _finish(run, args)
         return
-    if _must_wait(run, args):
+    if await _must_wait(run, args):
         await _gate(run, "approval")
         return
     try:
@@ -51,8 +53,26 @@ def _gives_way(run: StepRun, result: Result) -> bool:
     return refused and run.entry.attempts == (run.prior.attempts if run.prior else 0)
 
 
-def _must_wait(run: StepRun, args: dict[str, Any]) -> bool:
-    why = why_approval(run.step, run.tool, args, run.session.settings)
+async def _inputs(run: StepRun) -> dict[str, Any] | Result:
+    """What the step is to run with, or its end when that cannot be had or must not be used."""
+    lost = await bind(run)
+    if lost is not None:
+        return lost
+    try:
+        args = await resolved_args(run.session, run.step, run.decision)
+    except ReferenceFailure as error:
+        return failed("hard", error.code, str(error))
+    if run.session.settings.approve_at == "never":
+        made_up = await ungrounded_reason(run.session, run.step, run.decision, args)
+        return args if made_up is None else failed("hard", "ungrounded_arg", made_up)
+    return args
+
+
+async def _must_wait(run: StepRun, args: dict[str, Any]) -> bool:
+    """Whether a person is asked first; not about a call that would be refused anyway."""
+    if run.tool is not None and (run.tool.args_problems(args) or run.tool.denied(args)):
+        return False
+    why = await question_of(run.session, run.step, run.decision, args)
     return why is not None and not is_approved(run.step, run.board.plan, args, run.decision)
 
 

@@ -1,0 +1,68 @@
+"""Ids, addresses and amounts that reach a tool through expressions: looked at once their values are known."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from graph.plan import Step, ToolStep, has_reference, made_by_model, whole_reference
+from graph.state import Decision
+from nodes.decide.approvals import allows, why_approval
+from nodes.decide.filling import source_steps, sources_of
+from nodes.session import RunSession
+
+
+async def question_of(
+    session: RunSession, step: Step, decision: Decision | None, args: Mapping[str, Any]
+) -> str | None:
+    """Why a person must approve the step with these arguments: policy, or a value without a source."""
+    why = why_approval(step, session.engine.tool_of(step), args, session.settings)
+    if why is not None or session.settings.approve_at == "never":
+        return why
+    return await ungrounded_reason(session, step, decision, args)
+
+
+async def ungrounded_reason(
+    session: RunSession, step: Step, decision: Decision | None, args: Mapping[str, Any]
+) -> str | None:
+    """Why a person must look at the arguments of a model's step, or None.
+
+    A literal was judged with the plan, a filled argument when it was filled in, and a plain reference to
+    a tool's result has its source. What is left is text around references, computed values, and what a
+    model answered in between.
+    """
+    if not isinstance(step, ToolStep) or not made_by_model(session.require_board().plan):
+        return None
+    names = _doubtful(session, step) - _edited(session, decision)
+    if not names:
+        return None
+    plan = session.require_board().plan
+    facts = [await session.output_of(each) for each in source_steps(plan, step.id)]
+    sources = sources_of(plan, facts)
+    for name in sorted(names):
+        for made_up in sources.lacks(args[name]):
+            return f"{name} is {str(made_up)[:80]!r}, which occurs in no input and no result of a tool"
+    return None
+
+
+def _doubtful(session: RunSession, step: ToolStep) -> set[str]:
+    tool = session.engine.tool_of(step)
+    names = tool.grounded & step.args.keys() if tool else frozenset[str]()
+    return {name for name in names if has_reference(step.args[name]) and not _is_fact(session, step, name)}
+
+
+def _is_fact(session: RunSession, step: ToolStep, name: str) -> bool:
+    """Whether an argument is one plain reference to a tool's own result."""
+    expression = whole_reference(step.args[name])
+    if expression is None or expression.path is None:
+        return False
+    board = session.require_board()
+    entry = board.entries.get(step.id)
+    if entry is not None and expression.text in (entry.healed or {}):
+        return False
+    named = [board.step(each) for each in expression.step_ids if board.has_result(each)]
+    return bool(named) and all(isinstance(each, ToolStep) for each in named)
+
+
+def _edited(session: RunSession, decision: Decision | None) -> set[str]:
+    if decision is None or not decision["args"] or not allows(decision, session.require_board().plan):
+        return set()
+    return set(decision["args"])

@@ -1,0 +1,1 @@
+"""Steps as they run: what models choose for them, and what code makes of it."""
