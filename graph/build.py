@@ -1,5 +1,6 @@
 """build_graph: the StateGraph that joins the nodes, compiled into an ordinary LangGraph graph."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from langgraph.types import All
 
 from graph.edges import after_executor, after_planner, after_replanner, after_scheduler, after_validator
 from graph.plan import PlanrailError
+from graph.plan.templates import TemplateLibrary, load_templates
 from graph.running import PlanrailGraph
 from graph.state import Engine, GraphInput, GraphOutput, GraphState, Settings, StepTask
 from nodes.approval import approval
@@ -22,6 +24,8 @@ from nodes.reporter import reporter
 from nodes.scheduler import scheduler
 from nodes.validator import validator
 from tools import ToolRegistry
+
+_LOG = logging.getLogger("planrail")
 
 ROLES = ("planner", "executor", "validator", "replanner", "reporter", "default")
 
@@ -45,9 +49,9 @@ def build_graph(
 ) -> PlanrailGraph:
     """The compiled graph: `invoke`, `ainvoke`, `stream` and `astream` run a plan to its answer.
 
-    Input is `{"goal": str, "plan": Plan | dict | None}`; output is `status, success, answer, reason,
-    plan, steps, effects, replans, usage, pending`. The same object serves scripts, services with
-    several event loops, and notebook cells.
+    Input is `{"goal": str, "plan": Plan | dict | None}`, or `{"template": str, "params": dict}`; output is
+    `status, success, answer, reason, plan, steps, effects, replans, usage, pending`. The same object
+    serves scripts, services with several event loops, and notebook cells.
 
     Args:
         tools: LangChain tools and functions, with `tools.policy` where they have one; or a registry.
@@ -68,10 +72,12 @@ def build_graph(
             "a checkpointer without a store would lose results over a restart: pass store=... too; "
             "checkpoints.open_store gives both"
         )
+    chosen = Settings.of(settings)
     engine = Engine(
         registry=tools if isinstance(tools, ToolRegistry) else ToolRegistry.of(*tools),
         models=_models(models),
-        settings=Settings.of(settings),
+        settings=chosen,
+        templates=_templates(chosen),
     )
     compiled = _builder().compile(
         checkpointer=checkpointer,
@@ -81,6 +87,14 @@ def build_graph(
         name=name,
     )
     return PlanrailGraph(engine=engine, **compiled.__dict__)
+
+
+def _templates(settings: Settings) -> TemplateLibrary:
+    """All templates there are; one that cannot be used is named in the log, and the others work."""
+    library = load_templates(settings.template_folders)
+    for problem in library.problems:
+        _LOG.warning("template not loaded: %s", problem)
+    return library
 
 
 def _builder() -> StateGraph[GraphState, None, GraphInput, GraphOutput]:

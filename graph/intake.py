@@ -13,7 +13,7 @@ from graph.plan import (
     check_plan,
     parse_plan,
 )
-from graph.state import Engine, GraphInput
+from graph.state import Engine, GraphInput, plan_by_rule, plan_of_template
 
 MODEL_REMEDY = "hand a model to build_graph(models=...), or set OPENAI_API_KEY or OPENAI_BASE_URL"
 
@@ -44,25 +44,37 @@ def read_input(given: Any, engine: Engine) -> dict[str, Any]:
     Raises:
         InputError: The goal or the shape of the input.
         PlanError: The plan has problems; it carries all of them.
+        TemplateError: The template cannot be used, or not with these params.
     """
     if not isinstance(given, Mapping):
         raise InputError(f"the input is a {type(given).__name__}: give an object with goal, plan or both")
     unknown = sorted(set(map(str, given)) - set(ALLOWED))
     if unknown:
         raise InputError(f"unknown input {', '.join(map(repr, unknown))}: give goal, plan or both")
-    plan = read_plan(given.get("plan"), given.get("goal"), engine)
+    named = given.get("template") is not None or given.get("params") is not None
+    plan = _template_plan(given, engine) if named else read_plan(given.get("plan"), given.get("goal"), engine)
     goal = given.get("goal")
     if plan is not None and (goal is None or goal == ""):
         goal = plan.goal
     goal = check_goal(goal, engine.settings.max_goal_chars)
     if plan is None and engine.model("planner") is None:
-        raise InputError(f"there is no plan and no model that could make one: give a plan, {MODEL_REMEDY}")
+        choice = plan_by_rule(engine, goal)
+        if choice.plan is None:
+            noted = f" ({'; '.join(choice.notes)})" if choice.notes else ""
+            raise InputError(
+                f"there is no plan and no model that could make one: give a plan, {MODEL_REMEDY}{noted}"
+            )
     return {"goal": goal, "plan": plan.to_json() if plan else None}
 
 
 def of_parent(state: Any) -> Any:
     """What a parent graph's state holds for this graph; its other keys are its own."""
-    return {key: state[key] for key in ALLOWED if key in state} if isinstance(state, Mapping) else state
+    if not isinstance(state, Mapping):
+        return state
+    ours = {key: state[key] for key in ALLOWED if key in state}
+    if ours.get("template") is None:
+        ours.pop("params", None)
+    return ours
 
 
 def without_ids(ready: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,6 +105,19 @@ def check_stored_plan(values: Mapping[str, Any], engine: Engine) -> None:
     open_problems = tuple(problem for problem in found if problem.step_id not in ended)
     if open_problems:
         raise PlanError(open_problems)
+
+
+def _template_plan(given: Mapping[str, Any], engine: Engine) -> Plan:
+    """The plan of the template that the input names; raises InputError, TemplateError or PlanError."""
+    name, params, goal = given.get("template"), given.get("params"), given.get("goal")
+    if name is None:
+        raise InputError("params go with a template: name it, or put the params into the plan")
+    if given.get("plan") is not None:
+        raise InputError("the input has a plan and a template: give one of them")
+    if not isinstance(name, str) or not isinstance(params or {}, Mapping):
+        raise InputError("a template is named by text, its params are an object")
+    words = check_goal(goal, engine.settings.max_goal_chars) if goal else None
+    return plan_of_template(engine, name, params or {}, words)
 
 
 def check_goal(goal: Any, limit: int) -> str:

@@ -11,6 +11,7 @@ from nodes.progress import RUNNING, document, put_run
 from nodes.prompts import planner_messages
 from nodes.proposals import Proposal, propose, read_plan
 from nodes.session import RunSession
+from nodes.templates import from_template
 
 
 async def planner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
@@ -46,6 +47,9 @@ async def _proposal(session: RunSession, state: GraphState) -> Proposal:
         return Proposal(plan=Plan.from_json(plans[min(plans)]))
     if state.get("plan") is not None:
         return Proposal(plan=Plan.from_json(state["plan"]))
+    templated = await from_template(session, state["goal"])
+    if templated is not None:
+        return Proposal(plan=templated)
     engine = session.engine
     return await propose(
         session,

@@ -10,6 +10,7 @@ from tools.errors import (
     ToolSetupError,
     UnsupportedResult,
 )
+from tools.fingerprint import fingerprints
 from tools.keys import idempotency_key
 from tools.load import load_tools
 from tools.outcomes import CallFailed, CallOutcome, CallSucceeded, FailureKind
@@ -38,6 +39,7 @@ __all__ = [
     "UnsupportedResult",
     "call_tool",
     "classify",
+    "fingerprints",
     "idempotency_key",
     "load_tools",
     "policy",

@@ -25,6 +25,13 @@ from graph.state.questions import (
     read_answers,
 )
 from graph.state.settings import Settings, SettingsError
+from graph.state.templating import (
+    TemplateChoice,
+    faults_of,
+    fitting_templates,
+    plan_by_rule,
+    plan_of_template,
+)
 
 __all__ = [
     "INVOCATION_KEY",
@@ -48,12 +55,17 @@ __all__ = [
     "Settings",
     "SettingsError",
     "StepTask",
+    "TemplateChoice",
     "build_document",
     "check_edit",
     "effects",
     "entries_of",
+    "faults_of",
+    "fitting_templates",
     "merge",
     "model_name",
+    "plan_by_rule",
+    "plan_of_template",
     "read_answer",
     "read_answers",
 ]

@@ -57,10 +57,15 @@ class StepTask(TypedDict, total=False):
 
 
 class GraphInput(TypedDict, total=False):
-    """What a caller gives: a goal in words, a finished plan (object or JSON), or both."""
+    """What a caller gives: a goal in words, a finished plan (object or JSON), or both.
+
+    In the place of a plan a template's name may stand, with its parameters.
+    """
 
     goal: str
     plan: Plan | JsonDict | None
+    template: str | None
+    params: JsonDict | None
 
 
 class GraphOutput(TypedDict, total=False):

@@ -12,6 +12,7 @@ from langgraph.runtime import RunControl
 
 from checkpoints import Journal
 from graph.plan import PlanrailError, Step, ToolStep
+from graph.plan.templates import TemplateLibrary
 from graph.state.endpoints import EndpointMemory
 from graph.state.settings import Settings, SettingsError
 from tools import RegisteredTool, ToolRegistry
@@ -49,9 +50,15 @@ class Engine:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     jitter: Callable[[], float] = random.random
     endpoints: EndpointMemory = field(default_factory=EndpointMemory)
+    templates: TemplateLibrary = field(default_factory=TemplateLibrary)
 
     def __post_init__(self) -> None:
-        """Refuse a budget that could not be kept; raises SettingsError."""
+        """Refuse a budget that could not be kept and checks without a model; raises SettingsError."""
+        if self.settings.validation in ("every", "key") and self.model("validator") is None:
+            raise SettingsError(
+                f"validation={self.settings.validation} needs a validator model: hand one to "
+                "build_graph(models=...), or set validation to off"
+            )
         if self.settings.limits_cost:
             for role, model in self.models.items():
                 _require_price(role, model_name(model), self.settings)
@@ -68,6 +75,10 @@ class Engine:
 
     def tool_of(self, step: Step) -> RegisteredTool | None:
         return self.registry.get(step.tool) if isinstance(step, ToolStep) else None
+
+    def tools_of(self, step: Step) -> tuple[RegisteredTool, ...]:
+        """The tools a step may call, as far as they are registered."""
+        return tuple(self.registry[name] for name in step.tool_names if name in self.registry)
 
 
 @dataclass

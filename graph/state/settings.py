@@ -1,7 +1,9 @@
 """Every limit and choice of a run in one model: from `PLANRAIL_*`, from arguments, from `--set`."""
 
+import os
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationError
@@ -9,6 +11,9 @@ from pydantic_settings import SettingsConfigDict
 
 from graph.plan import PlanLimits, PlanrailError
 from graph.state.budgets import BudgetSettings
+
+DEFAULT_TEMPLATES = "planrail_templates"
+"""A folder beside what one works on; it need not be there."""
 
 
 class SettingsError(PlanrailError):
@@ -50,6 +55,14 @@ class Settings(BudgetSettings):
     backoff_cap: float = Field(20.0, ge=0, description="Longest wait between two tries of a model call.")
     retry_after_limit: float = Field(60.0, ge=0, description="Longest Retry-After that is waited for.")
     inline_bytes: int = Field(32_768, ge=256, description="Results above this are stored by reference.")
+    templates: str = Field(
+        DEFAULT_TEMPLATES,
+        description="Folders with templates of your own, with the system's path separator between them.",
+    )
+    template_match: Literal["off", "rule", "model"] = Field(
+        "rule",
+        description="How goals find templates: by rule, which asks no model, then by the validator's model.",
+    )
     digest_chars: int = Field(2_000, ge=100, description="Characters of one result that enter a prompt.")
 
     @classmethod
@@ -78,6 +91,12 @@ class Settings(BudgetSettings):
             return type(self)(**values)
         except ValidationError as error:
             raise SettingsError(_explain(error)) from None
+
+    @property
+    def template_folders(self) -> list[Path]:
+        """The folders of `templates`, last one strongest."""
+        folders = [Path(each) for each in self.templates.split(os.pathsep) if each.strip()]
+        return [each for each in folders if str(each) != DEFAULT_TEMPLATES or each.is_dir()]
 
     @property
     def plan_limits(self) -> PlanLimits:

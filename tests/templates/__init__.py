@@ -1,0 +1,1 @@
+"""Templates: loading, matching, filling, saving, and runs that need no planner."""
