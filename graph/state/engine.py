@@ -53,12 +53,7 @@ class Engine:
     templates: TemplateLibrary = field(default_factory=TemplateLibrary)
 
     def __post_init__(self) -> None:
-        """Refuse a budget that could not be kept and checks without a model; raises SettingsError."""
-        if self.settings.validation in ("every", "key") and self.model("validator") is None:
-            raise SettingsError(
-                f"validation={self.settings.validation} needs a validator model: hand one to "
-                "build_graph(models=...), or set validation to off"
-            )
+        """Refuse a budget that could not be kept; raises SettingsError."""
         if self.settings.limits_cost:
             for role, model in self.models.items():
                 _require_price(role, model_name(model), self.settings)
@@ -75,10 +70,6 @@ class Engine:
 
     def tool_of(self, step: Step) -> RegisteredTool | None:
         return self.registry.get(step.tool) if isinstance(step, ToolStep) else None
-
-    def tools_of(self, step: Step) -> tuple[RegisteredTool, ...]:
-        """The tools a step may call, as far as they are registered."""
-        return tuple(self.registry[name] for name in step.tool_names if name in self.registry)
 
 
 @dataclass
