@@ -1,17 +1,25 @@
 """Getting a plan out of a model: ask, check, send the problems back, at most so many times."""
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage
 
-from graph.plan import Plan, PlanProblem, parse_plan
-from nodes.models import Ask, ask
-from nodes.prompts import problems_message
-from nodes.replies import BadReply, json_object_in, text_of
+from graph.plan import Plan, PlanProblem, json_fault, parse_plan
+from nodes.endpoint.mending import mended
+from nodes.endpoint.plan_reading import meaning_of
+from nodes.endpoint.plan_schema import plan_form
+from nodes.endpoint.structured import OUTPUT_REJECTED, ask_object
+from nodes.models import Ask
+from nodes.prompts import problems_message, told
+from nodes.replies import BadReply
 from nodes.session import RunSession
 from tools import CallFailed
+
+TAKEN = ("assumptions", "steps", "params", "repairs")
+"""What is taken over from a model's plan; the rest is the program's to say."""
 
 Check = Callable[[Plan], Sequence[PlanProblem]]
 Read = Callable[[dict[str, Any]], tuple[Plan | None, Sequence[PlanProblem]]]
@@ -33,43 +41,64 @@ async def propose(
     *,
     read: Read,
     check: Check,
+    completed: AbstractSet[str] = frozenset(),
 ) -> Proposal:
-    """Ask `role` for a plan; a reply that does not fit goes back at most `plan_repairs` times."""
-    settings = session.settings
-    model = session.engine.require_model(role)
-    how = Ask(model, session.spent_by(role), timeout=settings.llm_timeout, attempts=settings.llm_attempts)
-    problem = ""
-    for _ in range(settings.plan_repairs + 1):
-        reply = await ask(session.engine, how, messages)
-        if isinstance(reply, CallFailed):
-            return Proposal(cannot=f"the {role} model failed: {reply.code}: {reply.message}")
-        try:
-            said = json_object_in(text_of(reply))
-        except BadReply as bad:
-            problem = str(bad)
-            messages = [*messages, reply, HumanMessage(f"{problem}. Reply with one JSON object only.")]
-            continue
-        if isinstance(said.get("answer"), str) and "steps" not in said:
-            return Proposal(answer=said["answer"])
-        if isinstance(said.get("cannot"), str) and "steps" not in said:
-            return Proposal(cannot=said["cannot"])
-        plan, problems = read(said)
-        problems = [*problems, *(check(plan) if plan is not None and not problems else ())]
-        if plan is not None and not problems:
-            return Proposal(plan=plan)
-        problem = "; ".join(
-            f"{p.code}{f' in {p.step_id}' if p.step_id else ''}: {p.message}" for p in problems
-        )
-        session.emit({"type": "plan_refused", "step": None, "message": problem})
-        messages = [*messages, reply, problems_message(problems)]
-    return Proposal(cannot=f"the {role} model gave no plan that can run: {problem}")
+    """Ask `role` for a plan; a reply that does not fit goes back at most `plan_repairs` times.
+
+    Args:
+        session: The run's session.
+        role: Whose model is asked.
+        messages: What it is told.
+        read: Makes a plan of the model's object, its harmless slips mended.
+        check: The rules that a plan must keep.
+        completed: Ids of steps that are done, which a plan need not list.
+    """
+    settings, registry = session.settings, session.engine.registry
+
+    def judged(said: dict[str, Any]) -> Proposal:
+        return _proposal(said, lambda plan: read(mended(plan, registry, completed)), check)
+
+    def refused(why: str) -> None:
+        session.emit({"type": "plan_refused", "step": None, "message": why})
+
+    how = Ask(
+        session.engine.require_model(role),
+        session.spent_by(role),
+        timeout=settings.llm_timeout,
+        attempts=settings.llm_attempts,
+        on_redo=refused,
+    )
+    form = plan_form(registry, settings.max_steps, answers=role == "planner")
+    found = await ask_object(session, how, messages, form, read=judged, redos=settings.plan_repairs)
+    return found if isinstance(found, Proposal) else Proposal(cannot=_why_none(role, found))
+
+
+def _proposal(said: dict[str, Any], read: Read, check: Check) -> Proposal:
+    """The model's object judged; raises BadReply with all that is wrong with it."""
+    fault = json_fault(said)
+    if fault is not None:
+        raise BadReply(fault)
+    meaning = meaning_of(said)
+    if meaning.plan is None:
+        return Proposal(answer=meaning.answer, cannot=meaning.cannot)
+    plan, problems = read({key: value for key, value in meaning.plan.items() if key != "repairs"})
+    problems = [*problems, *(check(plan) if plan is not None and not problems else ())]
+    if plan is None or problems:
+        raise BadReply("; ".join(map(told, problems)), words=problems_message(problems))
+    return Proposal(plan=plan)
+
+
+def _why_none(role: str, failed: CallFailed) -> str:
+    if failed.code == OUTPUT_REJECTED:
+        return f"the {role} model gave no plan that can run: {failed.message}"
+    return f"the {role} model failed: {failed.code}: {failed.message}"
 
 
 def read_plan(goal: str, plan_id: str, author: str) -> Read:
     """A reader of a model's object as a first plan of this goal."""
 
     def read(said: dict[str, Any]) -> tuple[Plan | None, Sequence[PlanProblem]]:
-        body = {"goal": goal, **{k: v for k, v in said.items() if k in ("assumptions", "steps", "params")}}
+        body = {"goal": goal, **{k: v for k, v in said.items() if k in TAKEN}}
         return parse_plan(body, goal=goal, plan_id=plan_id, author=author)
 
     return read

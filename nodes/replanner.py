@@ -48,6 +48,7 @@ async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
         replanner_messages(plan, failures, history.completed, session.engine.registry, session.settings),
         read=_read(plan, history),
         check=lambda new: check_plan(new, session.engine.registry, session.settings.plan_limits, history),
+        completed=frozenset(history.completed),
     )
     if proposal.plan is None:
         return await _give_up(session, state, f"no other plan: {proposal.cannot or proposal.answer}")
@@ -86,7 +87,8 @@ async def _history(session: RunSession) -> History:
 
 def _read(old: Plan, history: History) -> Read:
     def read(said: dict[str, Any]) -> tuple[Plan | None, tuple[PlanProblem, ...]]:
-        body = {"goal": old.goal, "params": old.params, "steps": said.get("steps")}
+        told: dict[str, Any] = {key: said[key] for key in ("assumptions", "repairs") if key in said}
+        body: dict[str, Any] = {"goal": old.goal, "params": old.params, "steps": said.get("steps"), **told}
         body["steps"] = _with_completed_ids(body["steps"], old, history)
         proposal, problems = parse_plan(body, goal=old.goal, plan_id=old.plan_id, author="replanner")
         if proposal is None:

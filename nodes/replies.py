@@ -28,13 +28,13 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 class BadReply(Exception):  # noqa: N818 (a reply is bad; nothing of the program is in error)
     """The reply does not fit; the message says why, in words a model can act on.
 
-    `whole` says that the message is all that the model is to be told.
+    `words` are those in which the model is told, when the message alone would not do.
     """
 
-    def __init__(self, message: str, *, whole: bool = False) -> None:
+    def __init__(self, message: str, *, words: str | None = None) -> None:
         """Tell the fault."""
         super().__init__(message)
-        self.whole = whole
+        self.words = words
 
 
 def text_of(reply: AIMessage) -> str:

@@ -127,7 +127,8 @@ Step: TypeAlias = Annotated[ToolStep | LlmStep, Field(discriminator="action")]
 class Plan(_Frozen):
     """One revision of a plan; a change makes a new revision, never a changed one.
 
-    `author` is planner, replanner, caller, template:NAME or human:WHO.
+    `author` is planner, replanner, caller, template:NAME or human:WHO. `repairs` says which harmless slips
+    of a model were mended in it.
     """
 
     plan_id: str = Field(default_factory=lambda: uuid4().hex, min_length=1, max_length=200)
@@ -136,6 +137,7 @@ class Plan(_Frozen):
     author: str = Field(default="caller", pattern=r"^(planner|replanner|caller|template:.+|human:.+)$")
     goal: str
     assumptions: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
     params: dict[str, JSON] = Field(default_factory=dict)
     steps: tuple[Step, ...]
 

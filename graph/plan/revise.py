@@ -32,6 +32,7 @@ def merge_replan(old: Plan, proposal: Plan, completed: AbstractSet[str], author:
         author=author,
         goal=old.goal,
         assumptions=proposal.assumptions,
+        repairs=proposal.repairs,
         params={**proposal.params, **old.params},
         steps=(*kept, *(step for step in proposal.steps if step.id not in kept_ids)),
     )

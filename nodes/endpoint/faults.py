@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_core.exceptions import ModelRefusalError
+from langchain_core.exceptions import ModelConnectionError, ModelRefusalError, ModelTimeoutError
 from langchain_core.messages import AIMessage
 from pydantic import ValidationError
 
@@ -43,6 +43,7 @@ _CONTEXT = re.compile(
     re.IGNORECASE,
 )
 _FILTERED = re.compile(r"content_filter|content management policy|ResponsibleAIPolicy", re.IGNORECASE)
+_PAGE = re.compile(r"<[!a-zA-Z].{0,80}")
 _UNKNOWN_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 _LIBRARY_FAULTS = (IndexError, TypeError, ValueError, KeyError, AttributeError)
 _BAD_REQUEST = frozenset({400, 415, 422})
@@ -78,6 +79,9 @@ def read_fault(error: BaseException, *, speaks_openai: bool) -> Fault:
         return Fault(failed, answer=answer)
     if isinstance(error, ModelRefusalError) or type(error).__name__ == "ContentFilterFinishReasonError":
         return Fault(CallFailed("hard", REFUSED, f"blocked by the endpoint: {failed.message}"))
+    if isinstance(error, (ModelConnectionError, ModelTimeoutError)):
+        code = "timeout" if isinstance(error, ModelTimeoutError) else "connection_error"
+        return Fault(replace(failed, kind="soft", code=code))
     keyword = _UNKNOWN_KEYWORD.search(str(error)) if isinstance(error, TypeError) else None
     if keyword is not None:
         return _rejected(failed, keyword.group(1), keyword.group(1))
@@ -173,11 +177,9 @@ def _unreadable(error: BaseException, message: str) -> CallFailed:
         told = body.get("error", body)
         if "error" in body or (isinstance(told, Mapping) and "message" in told):
             return _in_200(told, message)
-    start = " ".join(raw.split())[:80]
-    shown = f": {start}" if start.startswith("<") else ""
-    return CallFailed(
-        "soft", BAD_RESPONSE, f"empty or invalid response from the model endpoint{_safe(shown)}"
-    )
+    page = _PAGE.search(raw or message)
+    shown = f": {_safe(page.group())}" if page else ""
+    return CallFailed("soft", BAD_RESPONSE, f"empty or invalid response from the model endpoint{shown}")
 
 
 def _raw_body(error: BaseException) -> str:

@@ -90,7 +90,7 @@ async def ask_object(
             return read(object_of(reply, form.name))
         except BadReply as bad:
             problem = str(bad)
-            words = problem if bad.whole else f"That does not fit: {problem}. {form.told}"
+            words = bad.words or f"That does not fit: {problem}. {form.told}"
             asked = [*asked, *said(reply), HumanMessage(words)]
             how.on_redo(problem)
     return CallFailed("hard", OUTPUT_REJECTED, problem)

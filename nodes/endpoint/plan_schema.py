@@ -1,0 +1,129 @@
+"""The JSON Schema of a planner's reply, built from the tools: strict for OpenAI, a grammar for others."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from graph.plan import OnDependencyFailure
+from nodes.endpoint.argument_schema import REFERENCE_PATTERN, argument_schema
+from nodes.endpoint.strict import Schema, nullable
+from nodes.endpoint.structured import Form
+from tools import RegisteredTool, ToolRegistry
+
+MAX_PROPERTIES = 5_000
+MAX_STRING_CHARS = 120_000
+MAX_ENUM_VALUES = 1_000
+MAX_DEPTH = 10
+MAX_STEPS = 100
+"""More steps than a planner is given room for at once, whatever the limit of a plan."""
+
+_TEXT: Schema = {"type": "string"}
+_TOLD = 'Reply with one JSON object only: {"plan": {"steps": [...]}}, {"answer": "..."} or {"cannot": "..."}.'
+
+
+def plan_form(registry: ToolRegistry, max_steps: int, *, answers: bool) -> Form:
+    """The shape of a plan, an answer (when `answers`), or a refusal.
+
+    Where the tools' own schemas are too large for the strict subset's limits, arguments are JSON text.
+    """
+    schema = _reply([*_tool_steps(registry), _llm_step()], max_steps, answers=answers)
+    if not within_limits(schema):
+        schema = _reply([_any_tool_step(registry), _llm_step()], max_steps, answers=answers)
+    return Form("plan", schema, strict=within_limits(schema), told=_TOLD)
+
+
+def reads_first(registry: ToolRegistry) -> list[RegisteredTool]:
+    """The tools, lookups before writes: a model that takes the first that fits should look first."""
+    return sorted((registry[name] for name in registry.names()), key=lambda tool: tool.effect != "read")
+
+
+def _reply(steps: list[Schema], max_steps: int, *, answers: bool) -> Schema:
+    names = [f"step{number}" for number in range(1, len(steps) + 1)]
+    plan = _closed(
+        steps={
+            "type": "array",
+            "items": {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in names]},
+            "minItems": 1,
+            "maxItems": min(max_steps, MAX_STEPS),
+        },
+        assumptions={"type": "array", "items": _TEXT, "maxItems": 5},
+    )
+    kinds = [_closed(plan=plan), *([_closed(answer=_TEXT)] if answers else []), _closed(cannot=_TEXT)]
+    reference = {"type": "string", "pattern": REFERENCE_PATTERN}
+    definitions = {"reference": reference, **dict(zip(names, steps, strict=True))}
+    return {**_closed(reply={"anyOf": kinds}), "$defs": definitions}
+
+
+def _closed(**properties: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _common() -> dict[str, Schema]:
+    """What any step may say after what it does; null says nothing."""
+    policies = {"type": "string", "enum": [policy.value for policy in OnDependencyFailure]}
+    flag: Schema = {"type": "boolean"}
+    return {
+        "depends_on": {"type": "array", "items": _TEXT},
+        "on_dependency_failure": nullable(policies),
+        "optional": nullable(flag),
+        "require_approval": nullable(flag),
+    }
+
+
+def _tool_steps(registry: ToolRegistry) -> Iterator[Schema]:
+    for tool in reads_first(registry):
+        name: Schema = {"type": "string", "enum": [tool.name]}
+        yield _step("tool", tool=name, args=argument_schema(tool.args_schema))
+
+
+def _any_tool_step(registry: ToolRegistry) -> Schema:
+    names = [tool.name for tool in reads_first(registry)]
+    name: Schema = {"type": "string", "enum": names} if len(names) <= MAX_ENUM_VALUES else _TEXT
+    return _step("tool", tool=name, args={"type": "string", "description": "the arguments as a JSON object"})
+
+
+def _llm_step() -> Schema:
+    choices: Schema = {"type": "array", "items": _TEXT}
+    return _step("llm", instruction=_TEXT, choices=nullable(choices))
+
+
+def _step(action: str, **own: Schema) -> Schema:
+    return _closed(id=_TEXT, action={"type": "string", "enum": [action]}, **own, **_common())
+
+
+def within_limits(schema: Schema) -> bool:
+    """Whether a schema keeps OpenAI's limits on properties, texts, enums and nesting."""
+    properties, chars, enums = 0, 0, 0
+    for part in _parts(schema):
+        names = [*part.get("properties", ()), *part.get("$defs", ())]
+        values = part.get("enum", ())
+        properties += len(part.get("properties", ()))
+        enums += len(values)
+        chars += sum(len(str(text)) for text in (*names, *values))
+    within = properties <= MAX_PROPERTIES and chars <= MAX_STRING_CHARS and enums <= MAX_ENUM_VALUES
+    return within and _depth(schema, schema["$defs"]) <= MAX_DEPTH
+
+
+def _parts(schema: Any) -> Iterator[Schema]:
+    if isinstance(schema, list):
+        for item in schema:
+            yield from _parts(item)
+    elif isinstance(schema, dict):
+        yield schema
+        for key, value in schema.items():
+            inner = value.values() if key in ("properties", "$defs") else [value]
+            yield from _parts(list(inner))
+
+
+def _depth(schema: Any, definitions: Schema) -> int:
+    """Levels of objects and lists below and with this one; definitions refer to no other but `reference`."""
+    if "$ref" in schema:
+        return _depth(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    inner = [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]
+    below = max((_depth(each, definitions) for each in inner), default=0)
+    beside = max((_depth(each, definitions) for each in schema.get("anyOf", ())), default=0)
+    return max(below + 1 if inner else 0, beside)

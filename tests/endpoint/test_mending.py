@@ -1,0 +1,120 @@
+"""Harmless slips of a model are mended and noted; whatever might mean something else goes back."""
+
+from typing import Any
+
+import pytest
+
+from nodes.endpoint.mending import mended
+from tests.endpoint.office import Office, steps_of
+from tests.support.openai_server import OpenAIServer, obj
+
+REGISTRY = Office().tools()
+
+
+def search(step_id: str, **more: Any) -> dict[str, Any]:
+    return {"id": step_id, "action": "tool", "tool": "web_search", "args": {"query": "q"}, **more}
+
+
+def write(step_id: str, content: str = "x", **more: Any) -> dict[str, Any]:
+    args = {"path": "p", "content": content}
+    return {"id": step_id, "action": "tool", "tool": "write_file", "args": args, **more}
+
+
+def mend(
+    *steps: dict[str, Any], known: frozenset[str] = frozenset()
+) -> tuple[list[dict[str, Any]], list[str]]:
+    plan = mended({"steps": list(steps)}, REGISTRY, known)
+    return plan["steps"], plan.get("repairs", [])
+
+
+@pytest.mark.parametrize("zero", ["0", 0, "s0", "step 0", "step_0", "Step0"])
+def test_a_dependency_on_step_zero_is_dropped(zero: Any) -> None:
+    steps, notes = mend(search("s1"), write("s2", depends_on=[zero]))
+    assert steps[1]["depends_on"] == []
+    assert len(notes) == 1
+    assert notes[0].startswith("s2: dropped the dependency")
+
+
+def test_a_dependency_on_no_step_is_dropped_where_the_order_stays() -> None:
+    steps, notes = mend(
+        search("s1", depends_on=["s7"]),
+        search("s2", depends_on=["s8"]),
+        write("s3", depends_on=["s9", "s1"]),
+        write("s4", content="${s2}", depends_on=["s9"]),
+    )
+    assert [step["depends_on"] for step in steps] == [[], [], ["s1"], []]
+    assert len(notes) == 4
+
+
+def test_a_dependency_that_may_be_what_a_write_waits_for_stays() -> None:
+    steps, notes = mend(search("s1"), write("s2", depends_on=["s9"]))
+    assert steps[1]["depends_on"] == ["s9"]
+    assert notes == []
+
+
+def test_a_dependency_that_a_reference_needs_or_that_is_done_stays() -> None:
+    steps, notes = mend(
+        search("s1", args={"query": "${s9}"}, depends_on=["s9"]),
+        search("s2", depends_on=["done"]),
+        known=frozenset({"done"}),
+    )
+    assert [step["depends_on"] for step in steps] == [["s9"], ["done"]]
+    assert notes == []
+
+
+def test_unknown_fields_that_say_nothing_are_dropped_and_others_stay() -> None:
+    args = {"query": "q", "limit": None, "site": "", "page": 2}
+    (step,), notes = mend(search("s1", only_if="", note=None, loop=[], why="because", risk="", args=args))
+    assert step == search("s1", why="because", risk="", args={"query": "q", "page": 2})
+    assert len(notes) == 5
+
+
+def test_a_number_becomes_text_only_where_a_tool_takes_nothing_but_text() -> None:
+    args = {"slot": {"start": "now"}, "count": 3, "tags": [1, "b"], "note": 2.5}
+    (step,), notes = mend({"id": "s1", "tool": "book", "action": "tool", "args": args})
+    assert step["args"] == {"slot": {"start": "now"}, "count": 3, "tags": ["1", "b"], "note": "2.5"}
+    assert len(notes) == 2
+    (step,), notes = mend(search("s1", args={"query": True}))
+    assert (step["args"], notes) == ({"query": True}, [])
+
+
+def test_null_says_nothing_where_the_schema_asks_for_it_and_elsewhere_stays() -> None:
+    (step,), notes = mend(search("s1", require_approval=None, optional=None, risk=None))
+    assert (step, notes) == (search("s1", risk=None), [])
+
+
+def test_a_missing_action_follows_from_the_fields_where_they_agree() -> None:
+    steps, notes = mend({"id": "a", "tool": "web_search"}, {"id": "b", "instruction": "think"}, {"id": "c"})
+    assert [step.get("action") for step in steps] == ["tool", "llm", None]
+    assert len(notes) == 2
+
+
+@pytest.mark.parametrize("plan", [{}, {"steps": None}, {"steps": [1]}, {"steps": "s1"}])
+def test_what_is_no_plan_is_left_as_it_is(plan: dict[str, Any]) -> None:
+    assert mended(plan, REGISTRY, frozenset()) == plan
+
+
+async def test_repairs_are_noted_in_the_revision_and_cost_no_call() -> None:
+    steps = [search("s1", depends_on=["s0"], args={"query": 42}), write("s2", content="${s1}", only_if="")]
+    with OpenAIServer(obj({"plan": {"steps": steps}})) as server:
+        result = await Office().run(server, approve_at="never")
+    assert steps_of(result) == ["s1:succeeded", "s2:succeeded"], result["reason"]
+    assert len(result["plan"]["repairs"]) == 3
+    assert len(server.requests) == 1
+
+
+async def test_a_model_cannot_write_its_own_repairs() -> None:
+    with OpenAIServer(obj({"plan": {"steps": [search("s1")], "repairs": ["all is well"]}})) as server:
+        result = await Office().run(server)
+    assert "repairs" not in result["plan"]
+
+
+async def test_what_is_not_mended_goes_back_with_codes_and_step_ids() -> None:
+    bad = {"plan": {"steps": [search("s1"), write("s2", depends_on=["s9"], risk="none")]}}
+    good = {"plan": {"steps": [search("s1")]}}
+    with OpenAIServer([obj(bad), obj(good)]) as server:
+        result = await Office().run(server)
+    assert steps_of(result) == ["s1:succeeded"]
+    told = server.requests[1]["messages"][-1]["content"]
+    assert "bad_plan in s2" in told
+    assert "risk" in told

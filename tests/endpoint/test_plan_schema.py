@@ -1,0 +1,233 @@
+"""The planner's schema: inside OpenAI's strict subset, whatever the tools, and wide enough for any plan."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import pytest
+from jsonschema import Draft202012Validator
+from langchain_core.tools import StructuredTool
+from pydantic import BaseModel, Field
+
+from nodes.endpoint.plan_schema import plan_form, within_limits
+from tests.endpoint.office import Office, Slot, steps_of
+from tests.support.openai_server import OpenAIServer, Reply, error, obj
+from tools import ToolRegistry, policy
+
+DOCUMENTED = {
+    "type", "properties", "required", "additionalProperties", "items", "anyOf", "enum", "const", "$ref",
+    "$defs", "description", "pattern", "format", "multipleOf", "maximum", "exclusiveMaximum", "minimum",
+    "exclusiveMinimum", "minItems", "maxItems",
+}  # fmt: skip
+"""The keywords of https://platform.openai.com/docs/guides/structured-outputs#supported-schemas."""
+
+
+class Node(BaseModel):
+    """A tree."""
+
+    name: str = Field(min_length=1, max_length=9)
+    children: list["Node"] = []
+
+
+def wild_tools() -> ToolRegistry:
+    """Tools with arguments of every kind that pydantic and MCP servers declare."""
+
+    @policy(effect="read")
+    def typed(
+        *,
+        count: int,
+        share: float,
+        yes: bool,
+        kind: Literal["a", "b"],
+        level: Literal[1, 2],
+        tags: list[str],
+        slot: Slot,
+        tree: Node,
+        free: dict[str, Any],
+        anything: Any,
+        either: int | str,
+        pairs: list[tuple[int, str]],
+        maybe: int | None = None,
+        text: str = "x",
+    ) -> str:
+        """Take all kinds."""
+        return ""
+
+    schema = {
+        "type": "object",
+        "properties": {
+            "one": {"oneOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]},
+            "many": {"type": ["string", "null"], "pattern": "^a", "format": "uri"},
+            "all": {"allOf": [{"$ref": "#/definitions/x"}]},
+            "not": {"not": {"type": "string"}},
+            "lost": {"$ref": "#/definitions/nowhere"},
+            "keyed": {"type": "object", "patternProperties": {"^a": {}}},
+            "bare": {"type": "array"},
+            "const": {"const": 3},
+        },
+        "required": ["one"],
+        "definitions": {"x": {"type": "object", "properties": {"y": {"$ref": "#/definitions/x"}}}},
+    }
+    foreign = StructuredTool.from_function(
+        lambda **_given: "", name="foreign", description="From elsewhere.", args_schema=schema
+    )
+
+    @policy(effect="read")
+    def none() -> str:
+        """Take nothing."""
+        return ""
+
+    return ToolRegistry.of(typed, foreign, none)
+
+
+def many_tools(count: int, arguments: int) -> ToolRegistry:
+    def tool(number: int) -> StructuredTool:
+        properties = {f"argument_number_{at}": {"type": "integer"} for at in range(arguments)}
+        schema = {"type": "object", "properties": properties, "required": []}
+        return StructuredTool.from_function(
+            lambda **_given: "", name=f"tool_{number}", description="One of many.", args_schema=schema
+        )
+
+    return ToolRegistry.of(*(tool(number) for number in range(count)))
+
+
+def schemas(part: Any) -> Iterator[dict[str, Any]]:
+    """Every schema within a schema; names of properties are no keywords."""
+    yield part
+    for key in ("properties", "$defs"):
+        for inner in part.get(key, {}).values():
+            yield from schemas(inner)
+    for inner in [*part.get("anyOf", []), *([part["items"]] if "items" in part else [])]:
+        yield from schemas(inner)
+
+
+def nesting(part: dict[str, Any], root: dict[str, Any]) -> int:
+    if "$ref" in part:
+        return nesting(root["$defs"][part["$ref"].removeprefix("#/$defs/")], root)
+    inner = [*part.get("properties", {}).values(), *([part["items"]] if "items" in part else [])]
+    below = [nesting(each, root) + 1 for each in inner]
+    return max([0, *below, *(nesting(each, root) for each in part.get("anyOf", []))])
+
+
+REGISTRIES = {
+    "an office": Office().tools(),
+    "no tools": ToolRegistry.of(),
+    "wild tools": wild_tools(),
+    "150 tools": many_tools(150, 10),
+    "too much for the limits": many_tools(400, 20),
+}
+
+
+@pytest.mark.parametrize("name", REGISTRIES)
+def test_the_schema_stays_inside_the_documented_strict_subset(name: str) -> None:
+    root = plan_form(REGISTRIES[name], 200, answers=True).schema
+    Draft202012Validator.check_schema(root)
+    assert root["type"] == "object"
+    assert "anyOf" not in root
+    for part in schemas(root):
+        assert part, "an empty schema says nothing"
+        assert part.keys() <= DOCUMENTED, part
+        assert part.keys() & {"type", "anyOf", "$ref"}, part
+        assert isinstance(part.get("type", ""), str)
+        if part.get("type") == "object":
+            assert part["additionalProperties"] is False
+            assert part["required"] == list(part["properties"])
+        if part.get("type") == "array":
+            assert "items" in part
+        if "$ref" in part:
+            assert part["$ref"].removeprefix("#/$defs/") in root["$defs"]
+    every = list(schemas(root))
+    names = [name for part in every for name in (*part.get("properties", {}), *part.get("$defs", {}))]
+    values = [value for part in every for value in part.get("enum", [])]
+    assert sum(len(part.get("properties", {})) for part in every) <= 5000
+    assert sum(map(len, map(str, names + values))) <= 120_000
+    assert len(values) <= 1000
+    assert nesting(root, root) <= 10
+
+
+def test_tools_too_many_for_the_limits_are_named_and_take_their_arguments_as_text() -> None:
+    form = plan_form(REGISTRIES["too much for the limits"], 200, answers=True)
+    step = form.schema["$defs"]["step1"]["properties"]
+    assert len(step["tool"]["enum"]) == 400
+    assert step["args"]["type"] == "string"
+    assert form.strict
+
+
+def test_lookups_are_listed_before_writes() -> None:
+    form = plan_form(Office().tools(), 200, answers=True)
+    tools = [form.schema["$defs"][f"step{n}"]["properties"]["tool"]["enum"][0] for n in (1, 2, 3)]
+    assert tools == ["web_search", "book", "write_file"]
+
+
+def _args_validator(registry: ToolRegistry, name: str) -> Draft202012Validator:
+    root = plan_form(registry, 200, answers=True).schema
+    for part in root["$defs"].values():
+        if part.get("properties", {}).get("tool", {}).get("enum") == [name]:
+            return Draft202012Validator({**part["properties"]["args"], "$defs": root["$defs"]})
+    raise AssertionError(name)
+
+
+def test_a_reference_is_allowed_wherever_a_value_is_and_other_text_is_not() -> None:
+    validator = _args_validator(Office().tools(), "book")
+    plain = {"slot": {"start": "now", "names": None}, "count": 3, "tags": ["a", "${s1.tag}"], "note": None}
+    assert validator.is_valid(plain)
+    for name in plain:
+        assert validator.is_valid({**plain, name: "${s1.x[0]}"})
+    assert validator.is_valid({**plain, "slot": {"start": "now", "names": "${s1.names}"}})
+    assert not validator.is_valid({**plain, "count": "three"})
+    assert not validator.is_valid({**plain, "count": "${s1.x} or so"})
+    assert not validator.is_valid({name: value for name, value in plain.items() if name != "note"})
+
+
+def test_a_replanner_is_not_offered_an_answer() -> None:
+    kinds = plan_form(Office().tools(), 200, answers=False).schema["properties"]["reply"]["anyOf"]
+    assert [list(kind["properties"]) for kind in kinds] == [["plan"], ["cannot"]]
+
+
+def test_a_schema_beyond_the_limits_is_known_as_such() -> None:
+    deep: dict[str, Any] = {"type": "string"}
+    for _ in range(11):
+        deep = {"type": "array", "items": deep}
+    assert not within_limits({"type": "object", "properties": {"x": deep}, "$defs": {}})
+
+
+def _openai(body: dict[str, Any]) -> Reply:
+    """What OpenAI answers to a schema under strict that it does not take."""
+    sent = body["response_format"]["json_schema"]
+    assert sent["strict"] is True
+    for part in schemas(sent["schema"]):
+        closed = part.get("additionalProperties") is False and set(part["required"]) == set(
+            part["properties"]
+        )
+        if part.get("type") == "object" and not closed:
+            return error(
+                400, "Invalid schema: 'additionalProperties' is required to be supplied and to be false"
+            )
+    step = {"id": "s1", "action": "tool", "tool": "book", "depends_on": []}
+    said = {"on_dependency_failure": None, "optional": None, "require_approval": None}
+    args = {"slot": {"start": "now", "names": ["a", "b"]}, "count": 3, "tags": ["x", "y"], "note": None}
+    return obj({"reply": {"plan": {"steps": [{**step, "args": args, **said}], "assumptions": []}}})
+
+
+async def test_the_first_call_to_a_strict_server_succeeds_and_nested_arguments_arrive() -> None:
+    office = Office()
+    with OpenAIServer(_openai) as server:
+        result = await office.run(server)
+    assert steps_of(result) == ["s1:succeeded"], result["reason"]
+    args = {"slot": {"start": "now", "names": ["a", "b"]}, "count": 3, "tags": ["x", "y"], "note": None}
+    assert office.made == [("book", args)]
+    assert len(server.requests) == 1
+
+
+async def test_arguments_as_text_arrive_as_what_they_say() -> None:
+    office = Office()
+    args = {"slot": json.dumps({"start": "${s1}"}), "count": "3", "tags": '["x"]'}
+    steps = [
+        {"id": "s1", "tool": "web_search", "args": json.dumps({"query": "q"})},
+        {"id": "s2", "tool": "book", "args": json.dumps(args)},
+    ]
+    with OpenAIServer(obj({"plan": {"steps": steps}})) as server:
+        result = await office.run(server)
+    assert steps_of(result) == ["s1:succeeded", "s2:succeeded"], result["reason"]
+    slot = {"start": "found q", "names": []}
+    assert office.made[1] == ("book", {"slot": slot, "count": 3, "tags": ["x"], "note": None})
