@@ -66,7 +66,7 @@ class Journal:
         self._values = keys.values_of(run_id)
         self._stored_values: set[str] = set()
         self._buffer: dict[_Address, dict[str, Any] | StepEntry] = {}
-        self._group: asyncio.Future[None] | None = None
+        self._waiters: list[asyncio.Future[None]] = []
         self._synced = False
         self._writing: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -202,15 +202,14 @@ class Journal:
 
     async def _durable(self, *, synced: bool = True) -> None:
         self._synced = self._synced or synced
-        if self._group is None:
-            self._group = asyncio.get_running_loop().create_future()
-        group = self._group
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
         self._start_writing()
-        await asyncio.shield(group)  # a cancelled waiter leaves; the others' write goes on
+        await waiter  # a cancelled one leaves; the write goes on
 
     async def _write_all(self) -> None:
-        while self._buffer or self._group is not None:
-            group, self._group = self._group, None
+        while self._buffer or self._waiters:
+            waiters, self._waiters = self._waiters, []
             batch, self._buffer = self._buffer, {}
             synced, self._synced = self._synced, False
             try:
@@ -218,16 +217,16 @@ class Journal:
             except BaseException as error:
                 self._buffer = batch | self._buffer
                 self._synced = self._synced or synced
-                _fail(group, error)
+                told = _fail(waiters, error)
                 if not isinstance(error, Exception):
                     raise
-                if group is None:
+                if not told:
                     _log.warning("entries of run %r could not be written yet: %s", self.run_id, error)
-                if self._group is None:
+                if not self._waiters:
                     return
             else:
-                if group is not None and not group.done():
-                    group.set_result(None)
+                for waiter in _still_there(waiters):
+                    waiter.set_result(None)
 
     async def _write(self, batch: dict[_Address, dict[str, Any] | StepEntry], *, synced: bool) -> None:
         store = self._store
@@ -241,13 +240,19 @@ class Journal:
         self._stored_values.update(key for namespace, key in batch if namespace == self._values)
 
 
-def _fail(group: asyncio.Future[None] | None, error: BaseException) -> None:
-    if group is None or group.done():
-        return
-    if isinstance(error, Exception):
-        group.set_exception(error)
-    else:
-        group.cancel()
+def _fail(waiters: list[asyncio.Future[None]], error: BaseException) -> bool:
+    """Tell all who still wait, and return whether there was anyone."""
+    there = _still_there(waiters)
+    for waiter in there:
+        if isinstance(error, Exception):
+            waiter.set_exception(error)
+        else:
+            waiter.cancel()
+    return bool(there)
+
+
+def _still_there(waiters: list[asyncio.Future[None]]) -> list[asyncio.Future[None]]:
+    return [waiter for waiter in waiters if not waiter.done()]
 
 
 async def _read(

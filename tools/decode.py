@@ -35,6 +35,8 @@ def defaults(schema: Schema) -> dict[str, JSON]:
 def _decode(value: Any, schema: Schema, root: Schema, depth: int) -> JSON:
     if depth > _MAX_DEPTH:
         return value  # type: ignore[no-any-return]  # the copy ends here; nothing sane is this deep
+    if not isinstance(value, (str, Mapping, list, tuple)):
+        return value  # type: ignore[no-any-return]
     options = list(_options(schema, root))
     if isinstance(value, str):
         return _decode_text(value, options, root, depth)
@@ -42,9 +44,7 @@ def _decode(value: Any, schema: Schema, root: Schema, depth: int) -> JSON:
     chosen: Schema = fitting[0] if len(fitting) == 1 else {}
     if isinstance(value, Mapping):
         return {key: _decode(item, _member(chosen, key), root, depth + 1) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_decode(item, _element(chosen, at), root, depth + 1) for at, item in enumerate(value)]
-    return value  # type: ignore[no-any-return]
+    return [_decode(item, _element(chosen, at), root, depth + 1) for at, item in enumerate(value)]
 
 
 def _decode_text(text: str, options: list[Schema], root: Schema, depth: int) -> JSON:
