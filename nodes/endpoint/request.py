@@ -52,9 +52,11 @@ def _limit(model: BaseChatModel, wanted: int | None, rejected: set[str]) -> dict
     tokens = wanted if wanted is not None else own if isinstance(own, int) else None
     if tokens is None or {_NEW_LIMIT, _OLD_LIMIT} <= rejected:
         return {}
+    if not speaks_openai(model):
+        return {} if _OLD_LIMIT in rejected else {_OLD_LIMIT: tokens}
     if _NEW_LIMIT in rejected:
         # LangChain's client renames max_tokens; only the extra body leaves the name alone.
-        return {"extra_body": {_OLD_LIMIT: tokens}} if speaks_openai(model) else {_OLD_LIMIT: tokens}
+        return {"extra_body": {_OLD_LIMIT: tokens}}
     return {_NEW_LIMIT: tokens} if _OLD_LIMIT in rejected else {_OLD_LIMIT: tokens}
 
 

@@ -26,7 +26,7 @@ SECRET = "sk-loopback-secret-1234567890"
 
 @dataclass(frozen=True)
 class Reply:
-    """One raw answer. `stream` are the chunks for a client that asked for a stream; `cut` ends it early."""
+    """One raw answer. `stream` are the chunks for a client that asked for a stream; `cut` ends it after the first."""
 
     body: bytes
     status: int = 200
@@ -178,7 +178,7 @@ def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Connection", "close")
             self.end_headers()
-            for chunk in reply.stream[:-1] if reply.cut else reply.stream:
+            for chunk in reply.stream[:1] if reply.cut else reply.stream:
                 self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
             if not reply.cut:
                 self.wfile.write(b"data: [DONE]\n\n")
