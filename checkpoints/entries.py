@@ -43,9 +43,10 @@ class StepEntry(_Record):
     """What is known about one step, or about one item of a step.
 
     `cost` is None where a model had no price; `estimated` marks counts of which some are guesses. Times are
-    UTC. `input` and `output` are None when `input_ref` and `output_ref` say where they are.
-    `filled` has the arguments that a model chose when the step ran, `healed` by expression what took the
-    place of a reference that the results lacked: `{"path": ...}` or `{"value": ...}`.
+    UTC. `input` and `output` are None when `input_ref` and `output_ref` say where they are. `premise` is
+    the verdict of the last check whether the plan still holds. `filled` has the arguments that a model
+    chose when the step ran, `healed` by expression what took the place of a reference that the results
+    lacked: `{"path": ...}` or `{"value": ...}`.
     """
 
     format: int = ENTRY_FORMAT
@@ -76,6 +77,7 @@ class StepEntry(_Record):
     approval: JSON = None
     filled: dict[str, JSON] | None = None
     healed: dict[str, JSON] | None = None
+    premise: JSON = None
 
     @property
     def key(self) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from graph.plan import PlanrailError, ReferenceFailure, Step, StepStatus
 from graph.state import GraphState, Request
 from nodes.decide.approvals import effective_risk, make_request, rejected_for_replan
+from nodes.decide.premises import deviations, held_steps
 from nodes.decide.readiness import Move, Next, next_move, ready_steps, replan_causes
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.grounds import question_of
@@ -35,17 +36,23 @@ async def judge(session: RunSession, state: GraphState) -> Judgement:
     if spent is not None:
         return Judgement(Next(Move.REPORT), spent_budget=spent)
     ready = [board.step(step_id) for step_id in ready_steps(board.plan, board.statuses)]
-    asking = frozenset(s.id for s in ready if asks_itself(board.entries.get(s.id)))
+    broken = deviations(board.plan, board.entries)
+    held = held_steps(board.plan, board.statuses, broken)
+    asking = frozenset(s.id for s in ready if s.id not in held and asks_itself(board.entries.get(s.id)))
     requests = {
         s.id: request
         for s in ready
-        if s.id not in asking and is_gated(session, s) and (request := await approval_request(session, s))
+        if s.id not in asking | held
+        and is_gated(session, s)
+        and (request := await approval_request(session, s))
     }
-    causes = replan_causes(board.plan, board.statuses, rejected_for_replan(decisions, revision))
+    lost = replan_causes(board.plan, board.statuses, rejected_for_replan(decisions, revision))
+    causes = tuple(s.id for s in board.plan.steps if s.id in {*lost, *broken})
     move = next_move(
         board.plan,
         board.statuses,
         gated={*requests, *asking},
+        held=held,
         causes=causes,
         may_replan=not state.get("no_replan"),
     )

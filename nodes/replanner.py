@@ -17,6 +17,7 @@ from graph.plan import (
     parse_plan,
 )
 from graph.state import Dispatch, GraphState
+from nodes.decide.premises import deviation
 from nodes.decide.readiness import Move
 from nodes.judge import judge
 from nodes.lanes.arguments import call_digests
@@ -41,7 +42,10 @@ async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
     if refusal is not None:
         return await _give_up(session, state, refusal)
     history = await _history(session)
-    failures = {s: _why(board.entries.get(s)) for s in state["dispatch"]["steps"]}
+    failures = {
+        s: deviation(board.entries.get(s), plan) or _why(board.entries.get(s))
+        for s in state["dispatch"]["steps"]
+    }
     proposal = await propose(
         session,
         "replanner",

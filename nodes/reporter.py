@@ -8,6 +8,7 @@ from checkpoints import StepEntry
 from graph.plan import Plan, RunStatus, StepStatus
 from graph.state import GraphState, effects
 from nodes.decide.outcome import answer_of, cancel_rest, final_status, honest_answer, reason_of
+from nodes.decide.premises import deviations
 from nodes.lanes.rebuild import rebuild
 from nodes.lanes.results import blank_entry
 from nodes.progress import document, put_run, step_states
@@ -25,7 +26,12 @@ async def reporter(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
     statuses = cancel_rest(plan, board.statuses, board.entries)
     await _close_entries(session, statuses)
     outputs = {s.id: await session.output_of(s.id) for s in plan.steps if statuses[s.id].ok}
-    status = final_status(plan, statuses, stopped_by=state.get("stopped_by"))
+    status = final_status(
+        plan,
+        statuses,
+        stopped_by=state.get("stopped_by"),
+        broken=bool(deviations(plan, board.entries)),
+    )
     reason = reason_of(plan, statuses, board.entries, state.get("no_replan"))
     answer = answer_of(plan, statuses, outputs)
     if status is not RunStatus.SUCCEEDED:

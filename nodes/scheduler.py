@@ -11,6 +11,7 @@ from nodes.decide.readiness import Move
 from nodes.judge import Judgement, judge
 from nodes.lanes.rebuild import rebuild
 from nodes.lanes.results import blank_entry
+from nodes.premises import check_premises
 from nodes.progress import RUNNING, document, put_run, step_states
 from nodes.session import RunSession
 
@@ -21,6 +22,7 @@ async def scheduler(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
     session.answered = None
     plan = Plan.from_json(state["plan"])
     board = await rebuild(session, plan, state.get("decisions") or {})
+    await check_premises(session)  # a new revision comes here without passing the validator
     judged = await judge(session, state)
     dispatch = Dispatch(
         move=judged.next.move.value, steps=list(judged.next.steps), alone=sorted(judged.asking)

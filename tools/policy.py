@@ -48,6 +48,8 @@ class ToolPolicy(BaseModel):
         hard_errors: Exception types of this tool that no retry can help.
         soft_errors: Exception types of this tool that a retry can help.
         output_schema: JSON Schema that a complete result satisfies.
+        money: Whether a call moves money: its result is held against what the plan assumes before anything is
+            built on it.
         redact: Names of arguments, at any depth, whose values are secret.
         grounded: Arguments whose value a model may not make up: it must occur in the goal, the params or a
             result. None means, for writes, those that look like an id, an address or an amount.
@@ -73,6 +75,7 @@ class ToolPolicy(BaseModel):
     soft_errors: tuple[type[BaseException], ...] = ()
     output_schema: dict[str, Any] | None = None
     redact: frozenset[str] = frozenset()
+    money: bool = False
     grounded: frozenset[str] | None = None
     reconcile: Reconcile | None = None
 

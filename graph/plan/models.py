@@ -44,7 +44,8 @@ class StepBase(_Frozen):
     """What every step has, whatever it does.
 
     `timeout` is in seconds for one attempt; `max_attempts` counts the first attempt. None leaves either
-    to the tool's policy.
+    to the tool's policy. With `verify` the result is held against what the plan assumes before anything is
+    built on it.
     """
 
     action: str
@@ -55,6 +56,7 @@ class StepBase(_Frozen):
     require_approval: StrictBool = False
     on_dependency_failure: OnDependencyFailure = OnDependencyFailure.ABORT
     optional: StrictBool = False
+    verify: StrictBool = False
     timeout: float | None = Field(default=None, gt=0, strict=True, allow_inf_nan=False)
     max_attempts: StrictInt | None = Field(default=None, ge=1)
 

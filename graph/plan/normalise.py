@@ -24,7 +24,7 @@ _NULL_IS_ABSENT = frozenset(
 )
 _OPTIONAL_HEAD = ("revision", "parent_revision", "assumptions", "params", "author")
 _ANY_ACTION = frozenset(ToolStep.model_fields) | frozenset(LlmStep.model_fields)
-LATER_FIELDS = ("when", "expect", "fallback", "compensate", "verify")
+LATER_FIELDS = ("when", "expect", "fallback", "compensate")
 """Fields of the plan language that this version refuses unless they say nothing."""
 
 

@@ -53,7 +53,12 @@ class Engine:
     templates: TemplateLibrary = field(default_factory=TemplateLibrary)
 
     def __post_init__(self) -> None:
-        """Refuse a budget that could not be kept; raises SettingsError."""
+        """Refuse a budget that could not be kept and checks without a model; raises SettingsError."""
+        if self.settings.validation in ("every", "key") and self.model("validator") is None:
+            raise SettingsError(
+                f"validation={self.settings.validation} needs a validator model: hand one to "
+                "build_graph(models=...), or set validation to off"
+            )
         if self.settings.limits_cost:
             for role, model in self.models.items():
                 _require_price(role, model_name(model), self.settings)

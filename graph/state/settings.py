@@ -42,6 +42,11 @@ class Settings(BudgetSettings):
     max_goal_chars: int = Field(100_000, ge=1, description="Length of a goal.")
     plan_repairs: int = Field(2, ge=0, description="Times a faulty plan goes back to the model.")
     max_replans: int = Field(2, ge=0, description="Revisions the replanner may make in one run.")
+    validation: Literal["auto", "every", "key", "off"] = Field(
+        "auto",
+        description="When a model checks whether the plan still holds: every step, key steps (before writes, "
+        "after what is marked verify or moves money), or off; auto is key once a validator model is given.",
+    )
     redo_attempts: int = Field(2, ge=0, description="Times llm output goes back with the reason.")
     structured_method: Literal["auto", "json_schema", "function_calling", "json_mode", "prompt"] = Field(
         "auto", description="How models are asked for JSON; auto finds out once what an endpoint takes."

@@ -6,6 +6,7 @@ from typing import Any
 
 from checkpoints import StepEntry
 from graph.plan import Plan, RunStatus, Step, StepStatus
+from nodes.decide.premises import deviation
 from nodes.decide.readiness import MISSING, Statuses
 
 ANSWER_CHARS = 20_000
@@ -30,18 +31,20 @@ def cancel_rest(plan: Plan, statuses: Statuses, entries: Mapping[str, StepEntry]
     return closed
 
 
-def final_status(plan: Plan, statuses: Statuses, *, stopped_by: str | None = None) -> RunStatus:
+def final_status(
+    plan: Plan, statuses: Statuses, *, stopped_by: str | None = None, broken: bool = False
+) -> RunStatus:
     """The run's status from its steps' final ones.
 
     Succeeded means that no step failed, was rejected, cancelled or left in doubt, but for optional
     ones; a skip by the plan's own policy is no fault. `stopped_by` is the decision (`reject` or
-    `stop`) with which a person ended the run.
+    `stop`) with which a person ended the run; `broken` says that the plan was found not to hold.
     """
     if stopped_by is not None:
         return RunStatus.REJECTED if stopped_by == "reject" else RunStatus.STOPPED
     lost = [s for s in plan.steps if not s.optional and _lost(statuses[s.id])]
     if not lost:
-        return RunStatus.SUCCEEDED
+        return RunStatus.PARTIAL if broken else RunStatus.SUCCEEDED
     if any(statuses[step.id].ok for step in plan.steps):
         return RunStatus.PARTIAL
     rejected = any(statuses[step.id] is StepStatus.REJECTED for step in plan.steps)
@@ -77,13 +80,16 @@ def reason_of(
     no_replan: str | None,
 ) -> str | None:
     """Why the run is not wholly done, step by step; None when nothing is missing."""
-    lines = [line for step in plan.steps if (line := _why(step, statuses, entries.get(step.id)))]
+    lines = [line for step in plan.steps if (line := _why(step, plan, statuses, entries.get(step.id)))]
     if lines and no_replan:
         lines.append(no_replan)
     return "; ".join(lines) or None
 
 
-def _why(step: Step, statuses: Statuses, entry: StepEntry | None) -> str | None:
+def _why(step: Step, plan: Plan, statuses: Statuses, entry: StepEntry | None) -> str | None:
+    broken = deviation(entry, plan)
+    if broken is not None:
+        return f"{step.id}: {broken}"
     status = statuses[step.id]
     note = entry.note if entry else ""
     match status:

@@ -111,6 +111,7 @@ def next_move(
     gated: Iterable[str],
     causes: tuple[str, ...],
     may_replan: bool,
+    held: Iterable[str] = (),
 ) -> Next:
     """Decide the next move.
 
@@ -122,11 +123,13 @@ def next_move(
         plan: The current revision.
         statuses: With skips settled.
         gated: Ready steps that wait for a person's approval.
-        causes: From `replan_causes`.
+        causes: From `replan_causes`, and steps that show that the plan does not hold.
         may_replan: Whether limits and the loop guard still allow another revision.
+        held: Ready steps that must not run under this plan.
     """
     closed = set(gated)
-    ready = [step_id for step_id in ready_steps(plan, statuses) if step_id not in closed]
+    kept_back = closed | set(held)
+    ready = [step_id for step_id in ready_steps(plan, statuses) if step_id not in kept_back]
     if ready:
         return Next(Move.EXECUTE, tuple(ready))
     doubtful = {s.id for s in plan.steps if statuses.get(s.id) is StepStatus.UNKNOWN}

@@ -7,17 +7,21 @@ from graph.plan import Step, ToolStep, has_reference, made_by_model, whole_refer
 from graph.state import Decision
 from nodes.decide.approvals import allows, why_approval
 from nodes.decide.filling import source_steps, sources_of
+from nodes.decide.premises import doubt
 from nodes.session import RunSession
 
 
 async def question_of(
     session: RunSession, step: Step, decision: Decision | None, args: Mapping[str, Any]
 ) -> str | None:
-    """Why a person must approve the step with these arguments: policy, or a value without a source."""
+    """Why a person must approve the step with these arguments: policy, no check, a value without a source."""
     why = why_approval(step, session.engine.tool_of(step), args, session.settings)
     if why is not None or session.settings.approve_at == "never":
         return why
-    return await ungrounded_reason(session, step, decision, args)
+    board = session.require_board()
+    return doubt(board.entries.get(step.id), board.plan) or await ungrounded_reason(
+        session, step, decision, args
+    )
 
 
 async def ungrounded_reason(

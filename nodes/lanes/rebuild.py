@@ -11,6 +11,7 @@ from graph.plan import Plan, Step, StepStatus, ToolStep
 from graph.state import Decision, entries_of
 from nodes.decide.approvals import standing_reason
 from nodes.lanes.board import Board
+from nodes.premises import waits_for_check
 from nodes.session import RunSession
 
 
@@ -61,10 +62,10 @@ def _has_ended(record: Mapping[str, Any] | None) -> bool:
 
 
 def is_gated(session: RunSession, step: Step) -> bool:
-    """Whether a ready step must not start in a lane: a person, or its own question, comes first."""
+    """Whether a ready step must not start in a lane: a check, a person, or its own question comes first."""
     board = session.require_board()
     entry = board.entries.get(step.id)
-    if asks_itself(entry):
+    if asks_itself(entry) or waits_for_check(session, step):
         return True
     if isinstance(step, ToolStep) and step.open_args and (entry is None or entry.filled is None):
         return False  # a person is shown the arguments, so they are filled in first

@@ -48,8 +48,9 @@ def blank_entry(run_id: str, plan: Plan, step: Step, prior: StepEntry | None) ->
 
 
 def _kept(prior: StepEntry) -> dict[str, Any]:
-    """What was paid for before the next try: model calls, and what they chose."""
-    names = ("model_calls", "input_tokens", "output_tokens", "cost", "estimated", "filled", "healed")
+    """What was paid for before the next try: model calls, and what they chose and judged."""
+    spent = ("model_calls", "input_tokens", "output_tokens", "cost", "estimated")
+    names = (*spent, "filled", "healed", "premise")
     return {name: getattr(prior, name) for name in names}
 
 

@@ -103,6 +103,6 @@ def _declared(
 ) -> list[Callable[..., Any]]:
     issue_refund.__doc__, send_reply.__doc__ = _REFUND, _REPLY
     return [
-        policy(effect="write", idempotent=idempotent, timeout=15.0, risk="high")(issue_refund),
+        policy(effect="write", idempotent=idempotent, timeout=15.0, risk="high", money=True)(issue_refund),
         policy(effect="write", idempotent=idempotent, timeout=15.0, risk="medium")(send_reply),
     ]
