@@ -6,6 +6,7 @@ OpenAI's keep connections that belong to the loop they were opened on.
 
 import asyncio
 import contextvars
+import os
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -98,5 +99,25 @@ def _loop_for_caller() -> asyncio.AbstractEventLoop:
 
 def _new_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="planrail-sync", daemon=True).start()
+    threading.Thread(target=_serve, args=(loop,), name="planrail-sync", daemon=True).start()
     return loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop for good: a task that asks to exit ends for its own caller, not for all the others."""
+    while not loop.is_closed():
+        try:
+            loop.run_forever()
+        except (SystemExit, KeyboardInterrupt):
+            continue
+
+
+def _forget_loop() -> None:
+    """In a forked child: the thread that served the loop has not come along."""
+    global _lock  # noqa: PLW0603 - it may have been held by a thread that is not there any more
+    _lock = threading.Lock()
+    _shared.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_loop)

@@ -75,13 +75,6 @@ def require_runnable(
         raise ModelMissing(f"step {asking[0]} asks a model, and none is configured: {NO_MODEL_REMEDY}")
 
 
-def require_planner(models: Mapping[str, Any]) -> None:
-    if not models:
-        raise ModelMissing(
-            f"a goal without --plan needs a model to plan it: {NO_MODEL_REMEDY}, or give --plan FILE"
-        )
-
-
 def read_json_object(text: str, option: str) -> dict[str, Any]:
     """The JSON object of a command line option; raises UsageProblem."""
     value = read_json(text, option)

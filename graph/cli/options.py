@@ -31,6 +31,14 @@ PlanFile = Annotated[str, typer.Option("--plan", metavar="FILE|-", help="A plan 
 OptionalPlanFile = Annotated[
     str | None, typer.Option("--plan", metavar="FILE|-", help="A plan as JSON; - reads stdin.")
 ]
+Template = Annotated[
+    str | None,
+    typer.Option("--template", metavar="NAME", help="One of `planrail templates`."),
+]
+Params = Annotated[
+    list[str] | None,
+    typer.Option("-p", "--param", metavar="NAME=VALUE", help="A template's parameter; may be repeated."),
+]
 RunIdOption = Annotated[
     str | None, typer.Option("--run-id", metavar="ID", help="Name of the new run; made up when absent.")
 ]

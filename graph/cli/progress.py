@@ -9,6 +9,7 @@ from rich.text import Text
 from graph.cli.terminal import console, short
 
 _LOOKS = {
+    "template": ("=", "dim", None),
     "plan_accepted": ("=", "bold", "plan"),
     "plan_refused": ("!", "yellow", "plan sent back to the model"),
     "plan_revised": ("=", "yellow", "plan revised"),

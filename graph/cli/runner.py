@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
@@ -16,25 +15,15 @@ from checkpoints import OpenedStore, find_run, open_store
 from graph.build import build_graph
 from graph.cli.documents import RunView, read_run, require_run
 from graph.cli.errors import NoSuchRun, RunIdTaken
+from graph.cli.given import Equipment
 from graph.cli.inputs import read_settings
 from graph.cli.interrupts import draining_on_interrupt
 from graph.cli.progress import Progress
 from graph.cli.questions import Kind, choose_question
 from graph.cli.setups import RunSetup, models_of, recall, remember, require_setup, tools_of
 from graph.plan import Plan
-from graph.state import Settings
-from tools import ToolRegistry
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Equipment:
-    """What a graph is built from."""
-
-    tools: ToolRegistry
-    models: dict[str, BaseChatModel]
-    settings: Settings
 
 
 @dataclass(frozen=True)
@@ -75,11 +64,15 @@ def start(database: str, new: NewRun, *, whole_outputs: bool) -> RunView:
                     f"run {new.run_id!r} exists already: choose another --run-id, or use `planrail resume`"
                 )
             await remember(opened.store, new.run_id, new.setup)
-        plan = new.plan.to_json() if new.plan is not None else None
-        await _stream(opened, new.run_id, new.equipment, {"goal": new.goal, "plan": plan})
+        await _stream(opened, new.run_id, new.equipment, {"goal": new.goal, "plan": as_given(new.plan)})
         return await read_run(opened, new.run_id, whole_outputs=whole_outputs)
 
     return with_store(database, work)
+
+
+def as_given(plan: Plan | None) -> Plan | dict[str, Any] | None:
+    """A plan as the graph's input: one of a template keeps its author, any other is its caller's."""
+    return plan if plan is None or plan.author.startswith("template:") else plan.to_json()
 
 
 def go_on(

@@ -10,18 +10,15 @@ from checkpoints import check_run_id
 from graph.cli import options
 from graph.cli.documents import RunView
 from graph.cli.errors import UsageProblem, exit_code_of_status
+from graph.cli.given import Equipment, Wish, plan_to_run
 from graph.cli.inputs import (
-    checked_goal,
     decider,
     read_json,
     read_json_object,
-    read_plan,
     read_settings,
-    require_planner,
-    require_runnable,
 )
 from graph.cli.render import run_lines
-from graph.cli.runner import Answer, Changes, Equipment, NewRun, go_on, start
+from graph.cli.runner import Answer, Changes, NewRun, go_on, start
 from graph.cli.setups import RunSetup, models_of, new_setup, tools_of
 from graph.cli.terminal import write_json, write_lines
 from graph.demo import complaint_plan, demo_intro, outbox_lines, shop_beside
@@ -32,25 +29,19 @@ def run(
     goal: Annotated[str | None, typer.Argument(metavar="GOAL", help="What is to be done.")] = None,
     *,
     plan: options.OptionalPlanFile = None,
+    template: options.Template = None,
+    params: options.Params = None,
     tools: options.Tools = None,
     database: options.Database = options.DATABASE,
     run_id: options.RunIdOption = None,
     settings: options.SetOption = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Start a run: of a plan that you give, or of a goal that a model plans."""
+    """Start a run: of a plan that you give, of a template, or of a goal that a template or a model plans."""
     setup = new_setup(tools, settings or [])
     equipment = Equipment(tools_of(setup), models_of(setup), read_settings(setup.settings))
     name = check_run_id(run_id) if run_id is not None else f"run-{uuid.uuid4().hex[:8]}"
-    if goal is not None:
-        checked_goal(goal, equipment.settings)
-    given = read_plan(plan, goal, equipment.settings) if plan is not None else None
-    if given is not None:
-        require_runnable(given, equipment.tools, equipment.settings, equipment.models)
-    elif goal is None:
-        raise UsageProblem("nothing to do: give a GOAL in words, or a plan with --plan FILE")
-    else:
-        require_planner(equipment.models)
+    given = plan_to_run(Wish(goal, plan, template, tuple(params or ())), equipment)
     new = NewRun(name, given.goal if given else goal or "", given, setup, equipment)
     return _report(start(database, new, whole_outputs=as_json), database, as_json=as_json)
 
