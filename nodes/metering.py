@@ -40,7 +40,7 @@ class Meter:
         self._spent = spent
         self._name = model_name(model)
         self._price = settings.price_of(self._name)
-        self._prompt = _prompt_tokens(messages, options)
+        self._prompt = prompt_tokens(messages, options)
         own = getattr(model, "max_tokens", None)
         self._own_cap = options.max_tokens or (own if isinstance(own, int) else None)
         self._wanted = self._own_cap or settings.max_output_tokens
@@ -95,7 +95,8 @@ class Meter:
             self._grant = None
 
 
-def _prompt_tokens(messages: Sequence[BaseMessage], options: Options) -> int:
+def prompt_tokens(messages: Sequence[BaseMessage], options: Options) -> int:
+    """Estimated tokens of all that is sent with a question."""
     sent = [str(message.text) for message in messages]
     sent += [_as_text(each) for each in (options.response_format, list(options.tools)) if each]
     return sum(estimated_tokens(text) + MESSAGE_TOKENS for text in sent)

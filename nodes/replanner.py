@@ -26,6 +26,7 @@ from nodes.progress import RUNNING, put_run
 from nodes.prompts import replanner_messages
 from nodes.proposals import Read, propose
 from nodes.session import RunSession
+from nodes.weighing import why_no_replan_fits
 
 
 async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
@@ -46,10 +47,16 @@ async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
         s: deviation(board.entries.get(s), plan) or _why(board.entries.get(s))
         for s in state["dispatch"]["steps"]
     }
+    messages = replanner_messages(
+        plan, failures, history.completed, session.engine.registry, session.settings
+    )
+    too_dear = why_no_replan_fits(session, messages, list(failures))
+    if too_dear is not None:
+        return await _give_up(session, state, too_dear)
     proposal = await propose(
         session,
         "replanner",
-        replanner_messages(plan, failures, history.completed, session.engine.registry, session.settings),
+        messages,
         read=_read(plan, history),
         check=lambda new: check_plan(new, session.engine.registry, session.settings.plan_limits, history),
         completed=frozenset(history.completed),
