@@ -19,12 +19,16 @@ _TYPE_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number"}
 
 
 def argument_schema(schema: Mapping[str, Any]) -> Schema:
-    """The closed object of a call's arguments: all are required, those that may be left out may be null.
+    """The closed object of a call's arguments. All are named, and may be null.
+
+    Null leaves an argument out, or open until the step runs where the tool needs one.
 
     Args:
         schema: The tool's own JSON Schema of its arguments, with whatever keywords it has.
     """
-    return _members(schema, schema, 0)
+    members = _members(schema, schema, 0)
+    properties = {name: nullable(part) for name, part in members["properties"].items()}
+    return {**members, "properties": properties}
 
 
 def kinds(schema: Any, root: Mapping[str, Any]) -> set[str]:

@@ -20,7 +20,8 @@ def mended(plan: Mapping[str, Any], registry: ToolRegistry, known: AbstractSet[s
 
     Mended are a dependency on step 0, or on a step that is not there and that nothing in the step refers
     to; an unknown field that says nothing; a number where a tool wants text; a missing `action`. A write
-    that would lose its only place in the order keeps the dependency, and goes back for it.
+    that would lose its only place in the order keeps the dependency, and goes back for it. Null for an
+    argument that the tool needs is no slip: the schema asks for it, and the argument goes into `fill`.
 
     Args:
         plan: The model's object, of any shape.
@@ -61,7 +62,7 @@ class _Mending:
         self._mend_dependencies()
         tool, args = self._tool(), _decoded(self.step.get("args"))
         if tool is not None and isinstance(args, Mapping):
-            self.step["args"] = self._arguments(tool, args)
+            self.step["args"] = self._arguments(tool, self._without_open(tool, args))
 
     def _note(self, what: str) -> None:
         self.notes.append(f"{_id(self.step.get('id'))}: {what}")
@@ -106,6 +107,26 @@ class _Mending:
     def _writes(self) -> bool:
         tool = self._tool()
         return self.step.get("tool") is not None and (tool is None or tool.effect != "read")
+
+    def _without_open(self, tool: RegisteredTool, args: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments without those that are null because they are to be chosen when the step runs.
+
+        Only a step that depends on others has anything to choose from.
+        """
+        properties = tool.args_schema.get("properties", {})
+        needed = [
+            name
+            for name in tool.args_schema.get("required", ())
+            if name in args
+            and args[name] is None
+            and not kinds(properties.get(name, {}), tool.args_schema) & {"null", "any"}
+        ]
+        if not needed or not self.step.get("depends_on"):
+            return dict(args)
+        named = self.step.get("fill") or []
+        given = [named] if isinstance(named, str) else list(named) if isinstance(named, list) else []
+        self.step["fill"] = [*given, *(name for name in needed if name not in given)]
+        return {name: value for name, value in args.items() if name not in needed}
 
     def _arguments(self, tool: RegisteredTool, given: Mapping[str, Any]) -> dict[str, Any]:
         schema = tool.args_schema

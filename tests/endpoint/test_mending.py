@@ -83,6 +83,22 @@ def test_null_says_nothing_where_the_schema_asks_for_it_and_elsewhere_stays() ->
     assert (step, notes) == (search("s1", risk=None), [])
 
 
+def test_a_needed_argument_that_is_null_is_left_open_where_there_is_something_to_choose_from() -> None:
+    args = {"query": None}
+    steps, notes = mend(search("s1", args=args), search("s2", args=args, depends_on=["s1"]))
+    assert steps[0]["args"] == {"query": None}
+    assert "fill" not in steps[0]
+    assert (steps[1]["args"], steps[1]["fill"]) == ({}, ["query"])
+    assert notes == []
+
+
+def test_null_for_an_argument_that_takes_null_or_anything_is_its_value() -> None:
+    (_first, step), _notes = mend(
+        search("s1"), write("s2", depends_on=["s1"], args={"path": "p", "content": None})
+    )
+    assert step["args"] == {"path": "p", "content": None}
+
+
 def test_a_missing_action_follows_from_the_fields_where_they_agree() -> None:
     steps, notes = mend({"id": "a", "tool": "web_search"}, {"id": "b", "instruction": "think"}, {"id": "c"})
     assert [step.get("action") for step in steps] == ["tool", "llm", None]

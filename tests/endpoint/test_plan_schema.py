@@ -173,6 +173,7 @@ def test_a_reference_is_allowed_wherever_a_value_is_and_other_text_is_not() -> N
     assert validator.is_valid(plain)
     for name in plain:
         assert validator.is_valid({**plain, name: "${s1.x[0]}"})
+        assert validator.is_valid({**plain, name: None})
     assert validator.is_valid({**plain, "slot": {"start": "now", "names": "${s1.names}"}})
     assert not validator.is_valid({**plain, "count": "three"})
     assert not validator.is_valid({**plain, "count": "${s1.x} or so"})
