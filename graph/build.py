@@ -17,6 +17,7 @@ from graph.plan.templates import TemplateLibrary, load_templates
 from graph.running import PlanrailGraph
 from graph.state import Engine, GraphInput, GraphOutput, GraphState, Settings, StepTask
 from nodes.approval import approval
+from nodes.decide.forecast import Forecast, forecast, past_of
 from nodes.executor import executor
 from nodes.planner import planner
 from nodes.replanner import replanner
@@ -24,6 +25,8 @@ from nodes.reporter import reporter
 from nodes.scheduler import scheduler
 from nodes.validator import validator
 from tools import ToolRegistry
+
+__all__ = ["ROLES", "BuildError", "Forecast", "build_graph", "forecast", "past_of"]
 
 _LOG = logging.getLogger("planrail")
 

@@ -11,6 +11,7 @@ import typer
 
 from graph.cli.errors import ExitCode, error_code, error_line, exit_code_of_error
 from graph.cli.looking import check, runs, show, steps
+from graph.cli.planning import plan
 from graph.cli.templating import template_app, templates
 from graph.cli.terminal import prepare_streams, write_json, write_lines
 from graph.cli.working import approve, decide, demo, reject, resume, run
@@ -24,7 +25,7 @@ app = typer.Typer(
     "4 store busy or unavailable, 130 interrupted.",
 )
 
-for _command in (run, resume, approve, reject, decide, show, steps, runs, check, templates, demo):
+for _command in (run, plan, resume, approve, reject, decide, show, steps, runs, check, templates, demo):
     app.command()(_command)
 app.add_typer(template_app, name="template")
 

@@ -21,7 +21,7 @@ def faults_of(engine: Engine, template: Template) -> tuple[str, ...]:
     """Why a template cannot run with the tools and models of this engine."""
     faults = tool_faults(template, fingerprints(engine.registry))
     if template.asks_model and engine.model("executor") is None:
-        return (*faults, "it asks a model, and there is no executor model")
+        return (*faults, "it asks a model, and there is no executor model (OPENAI_API_KEY)")
     return faults
 
 
