@@ -202,17 +202,19 @@ async def test_what_was_spent_before_a_resume_still_counts(tmp_path: Path) -> No
     assert "max_model_calls" in document["reason"]
 
 
-async def test_a_call_that_a_kill_cut_off_counts_as_it_was_reserved() -> None:
+@pytest.mark.parametrize("given", [{"goal": "g"}, plan_of(think("a"))], ids=["planner", "step"])
+async def test_a_call_that_a_kill_cut_off_counts_as_it_was_reserved(given: Any) -> None:
     store = InMemoryStore()
     model = Counting(delay=20)
     graph = build_graph(models=model, settings={"max_tokens": 5_000}, store=store)
     config: Any = {"configurable": {"thread_id": "r"}}
-    planning = asyncio.ensure_future(graph.ainvoke({"goal": "g"}, config))
+    asking = asyncio.ensure_future(graph.ainvoke(given, config))
     await model.begun.wait()
+    await asyncio.sleep(0.2)  # a step's intent rides with the next write
     log = await Journal(store, "r").load()
-    planning.cancel()
+    asking.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await planning
+        await asking
 
     left = open_ledger(graph.engine, log)
 
