@@ -1,39 +1,68 @@
-"""Chat models from the environment: any OpenAI-compatible endpoint."""
+"""Chat models from the environment: any OpenAI-compatible endpoint, one for all roles or one for each."""
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
 
-ROLES = ("planner", "executor", "validator", "reporter")
+ROLES = ("planner", "executor", "validator", "replanner", "reporter")
+DEFAULT = "default"
 DEFAULT_MODEL = "gpt-4.1-mini"
 _NO_KEY = "no-key"
+
+
+@dataclass(frozen=True)
+class ModelAddress:
+    """Where a role's model is: its name, its endpoint (None is OpenAI's own) and the key for it."""
+
+    model: str
+    base_url: str | None
+    api_key: SecretStr
 
 
 def models_from_environment(environ: Mapping[str, str] | None = None) -> dict[str, BaseChatModel]:
     """The models that the environment names, by role, with one for all other roles under `default`.
 
-    `OPENAI_API_KEY` or `OPENAI_BASE_URL` turns them on; an endpoint without a key gets a placeholder.
-    `PLANRAIL_MODEL` names the model, `PLANRAIL_<ROLE>_MODEL` one of a role's own.
-
     Args:
-        environ: Read instead of this process's environment.
+        environ: Read instead of this process's environment; `addresses` tells what is read.
 
     Returns:
-        Nothing when neither variable is set.
+        Nothing when no key and no endpoint is set.
     """
-    env = os.environ if environ is None else environ
-    key, url = env.get("OPENAI_API_KEY") or None, env.get("OPENAI_BASE_URL") or None
-    if key is None and url is None:
-        return {}
-    names = {role: env.get(f"PLANRAIL_{role.upper()}_MODEL") for role in ROLES}
-    named = {"default": env.get("PLANRAIL_MODEL") or DEFAULT_MODEL} | {k: v for k, v in names.items() if v}
-    return {role: _chat_model(name, key or _NO_KEY, url) for role, name in named.items()}
+    return {role: _chat_model(address) for role, address in addresses(environ).items()}
 
 
-def _chat_model(name: str, key: str, url: str | None) -> BaseChatModel:
+def addresses(environ: Mapping[str, str] | None = None) -> dict[str, ModelAddress]:
+    """Where the environment says that the models are, by role.
+
+    `OPENAI_API_KEY` or `OPENAI_BASE_URL` turns on one model for all roles, by the name `PLANRAIL_MODEL`. A
+    role has one of its own by any of `PLANRAIL_<ROLE>_MODEL`, `_BASE_URL` and `_API_KEY`; what it leaves
+    out is that of all roles. A key never goes to an endpoint that it was not given for: a role at another
+    endpoint needs a key of its own, or gets a placeholder.
+    """
+    env = {name: value for name, value in (os.environ if environ is None else environ).items() if value}
+    key, url = env.get("OPENAI_API_KEY"), env.get("OPENAI_BASE_URL")
+    name = env.get("PLANRAIL_MODEL", DEFAULT_MODEL)
+    shared = ModelAddress(name, url, SecretStr(key or _NO_KEY)) if key or url else None
+    found = {} if shared is None else {DEFAULT: shared}
+    own = {role: _own(role, env, name, shared) for role in ROLES}
+    return found | {role: address for role, address in own.items() if address is not None}
+
+
+def _own(role: str, env: Mapping[str, str], name: str, shared: ModelAddress | None) -> ModelAddress | None:
+    prefix = f"PLANRAIL_{role.upper()}_"
+    model, url, key = (env.get(prefix + each) for each in ("MODEL", "BASE_URL", "API_KEY"))
+    if url is None and key is None and (model is None or shared is None):
+        return None
+    if shared is None or (url is not None and url.rstrip("/") != (shared.base_url or "").rstrip("/")):
+        return ModelAddress(model or name, url, SecretStr(key or _NO_KEY))
+    return ModelAddress(model or name, shared.base_url, SecretStr(key) if key else shared.api_key)
+
+
+def _chat_model(address: ModelAddress) -> BaseChatModel:
     from langchain_openai import ChatOpenAI  # noqa: PLC0415 - a second of import for who has no endpoint
 
     # Retries are the executor's to count and to space out.
-    return ChatOpenAI(model=name, api_key=SecretStr(key), base_url=url, max_retries=0)
+    return ChatOpenAI(model=address.model, api_key=address.api_key, base_url=address.base_url, max_retries=0)

@@ -13,6 +13,7 @@ from langgraph.errors import GraphBubbleUp
 from graph.state import Engine
 from nodes.decide.retries import Backoff, wait_before_retry
 from nodes.endpoint.faults import BAD_RESPONSE, REFUSED, Fault, read_fault
+from nodes.endpoint.keys import without_keys
 from nodes.endpoint.request import Options, prepared, speaks_openai
 from nodes.ledger import Spent
 from nodes.metering import Meter
@@ -106,7 +107,8 @@ async def _request(
         return Fault(CallFailed("soft", "timeout", f"the model did not answer within {timeout:g} s", None))
     except Exception as error:  # noqa: BLE001 (judged, and recorded in the step)
         fault = read_fault(error, speaks_openai=speaks_openai(how.model))
-        return fault.answer or fault
+        said = without_keys(fault.failed.message, how.model)
+        return fault.answer or replace(fault, failed=replace(fault.failed, message=said))
 
 
 def _judged(reply: AIMessage) -> AIMessage | CallFailed:

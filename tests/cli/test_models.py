@@ -3,7 +3,7 @@
 import pytest
 from langchain_openai import ChatOpenAI
 
-from graph.models import DEFAULT_MODEL, models_from_environment
+from graph.models import DEFAULT_MODEL, addresses, models_from_environment
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,54 @@ def test_an_endpoint_without_a_key_gets_a_placeholder() -> None:
     assert isinstance(model, ChatOpenAI)
     assert model.openai_api_base == "http://127.0.0.1:9/v1"
     assert "no-key" not in repr(model)
+
+
+ALL = {"OPENAI_API_KEY": "key-of-all", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+
+
+def _address(role: str, **environ: str) -> tuple[str, str | None, str]:
+    found = addresses({**ALL, **environ})[role]
+    return found.model, found.base_url, found.api_key.get_secret_value()
+
+
+def test_a_role_may_have_an_endpoint_and_a_key_of_its_own() -> None:
+    small = {
+        "PLANRAIL_VALIDATOR_MODEL": "small",
+        "PLANRAIL_VALIDATOR_BASE_URL": "http://127.0.0.1:8/v1",
+        "PLANRAIL_VALIDATOR_API_KEY": "own",
+    }
+
+    assert _address("validator", **small) == ("small", "http://127.0.0.1:8/v1", "own")
+    assert _address("default", **small) == (DEFAULT_MODEL, "http://127.0.0.1:9/v1", "key-of-all")
+
+
+def test_a_key_is_never_sent_to_an_endpoint_that_it_was_not_given_for() -> None:
+    elsewhere = {"PLANRAIL_PLANNER_BASE_URL": "http://127.0.0.1:8/v1"}
+    same = {"PLANRAIL_PLANNER_BASE_URL": "http://127.0.0.1:9/v1/"}
+
+    assert _address("planner", **elsewhere)[2] == "no-key"
+    assert _address("planner", **same)[2] == "key-of-all"
+    only_key = addresses({"OPENAI_API_KEY": "key-of-all", **elsewhere})
+    assert only_key["planner"].api_key.get_secret_value() == "no-key"
+
+
+def test_a_role_at_the_shared_endpoint_may_have_another_key() -> None:
+    assert _address("executor", PLANRAIL_EXECUTOR_API_KEY="own", PLANRAIL_MODEL="big") == (
+        "big",
+        "http://127.0.0.1:9/v1",
+        "own",
+    )
+
+
+def test_one_role_alone_can_be_configured() -> None:
+    found = addresses({"PLANRAIL_EXECUTOR_BASE_URL": "http://127.0.0.1:8/v1", "PLANRAIL_MODEL": "m"})
+
+    assert list(found) == ["executor"]
+    assert addresses({"PLANRAIL_EXECUTOR_MODEL": "m"}) == {}
+
+
+def test_keys_show_nowhere() -> None:
+    found = addresses(ALL)
+    shown = f"{found!r} {found['default']} {models_from_environment(ALL)!r}"
+
+    assert "key-of-all" not in shown
