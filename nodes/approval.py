@@ -5,7 +5,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from graph.plan import StepStatus
+from graph.plan import AgentStep, StepStatus
 from graph.state import (
     RESPONSE_SCHEMA,
     ApprovalError,
@@ -16,7 +16,7 @@ from graph.state import (
     check_edit,
     read_answers,
 )
-from nodes.decide.approvals import decision_from, status_after
+from nodes.decide.approvals import decided_call, decision_from, status_after
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.rebuild import ensure_board, read_state
 from nodes.lanes.results import blank_entry
@@ -73,6 +73,12 @@ async def _write_down(session: RunSession, request: Request, decision: Decision)
         changes |= {"ended_at": session.engine.now(), "note": decision["reason"] or ""}
     if status is StepStatus.SUCCEEDED:
         changes |= {"output": decision["result"], "error": None}
+    inner = decided_call(board.entries.values(), step.id, decision) if isinstance(step, AgentStep) else None
+    if inner is not None:
+        # The agent goes on behind the call that was in doubt; its step has not ended with it.
+        board.entries[inner.key] = inner
+        changes = {"approval": dict(decision), "status": StepStatus.PENDING, "error": None}
+        session.journal.note(inner)
     entry = entry.model_copy(update=changes)
     board.record(entry, decision["result"])
     await session.journal.commit(entry)

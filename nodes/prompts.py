@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from graph.plan import LlmStep, Plan, PlanProblem
+from graph.plan import AgentStep, LlmStep, Plan, PlanProblem, clipped
 from graph.state import Settings
 from nodes.endpoint.plan_schema import reads_first
 from nodes.endpoint.signatures import signature
@@ -84,7 +84,7 @@ def told(problem: PlanProblem) -> str:
 
 
 def step_messages(
-    step: LlmStep, instruction: str, goal: str, inputs: Mapping[str, Any], settings: Settings
+    step: LlmStep | AgentStep, instruction: str, goal: str, inputs: Mapping[str, Any], settings: Settings
 ) -> list[BaseMessage]:
     """A step's prompt: its instruction, the goal, and the digests of its dependencies only."""
     parts = [f"The whole task: {clip(goal, settings.digest_chars)}", f"Your step: {instruction}"]
@@ -105,4 +105,5 @@ def data_block(name: str, value: Any, limit: int) -> str:
 
 
 def clip(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]} ... (truncated {limit} of {len(text)} characters)"
+    """The beginning of a text with a visible mark of what was cut off."""
+    return clipped(text, limit)

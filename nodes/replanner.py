@@ -12,6 +12,7 @@ from graph.plan import (
     ReferenceFailure,
     StepStatus,
     ToolStep,
+    call_digest,
     check_plan,
     merge_replan,
     parse_plan,
@@ -91,6 +92,10 @@ async def _history(session: RunSession) -> History:
         except ReferenceFailure:
             continue
         (done if status.ok else failed).update(digests)
+    for entry in board.entries.values():
+        inner = entry.item is not None and entry.effect == "write" and entry.status.ok
+        if inner and entry.tool is not None and isinstance(entry.input, dict):
+            done.add(call_digest(entry.tool, entry.input))
     return History(
         previous=board.plan, completed=completed, failed_calls=frozenset(failed), done_effects=frozenset(done)
     )
@@ -134,7 +139,8 @@ async def _write_revision(session: RunSession, plan: Plan) -> None:
     """The revision, and the entries of replaced steps set aside under their old revision."""
     board = session.require_board()
     kept = {s.id for s in plan.steps if board.statuses.get(s.id, StepStatus.PENDING).ok}
-    aside = [e for k, e in board.entries.items() if k not in kept and e.revision < plan.revision]
+    replaced = {s.id for s in board.plan.steps} - kept
+    aside = [e for e in board.entries.values() if e.step_id in replaced and e.revision < plan.revision]
     await session.journal.put_plan(plan.revision, plan.to_json())
     await session.journal.commit(
         *(e.model_copy(update={"step_id": f"{e.step_id}@r{e.revision}"}) for e in aside),
@@ -148,6 +154,7 @@ def _reset(entry: StepEntry, revision: int) -> StepEntry:
         plan_id=entry.plan_id,
         revision=revision,
         step_id=entry.step_id,
+        item=entry.item,
         action=entry.action,
         status=StepStatus.PENDING,
         attempts=0,

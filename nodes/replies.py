@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, best_match
 from langchain_core.messages import AIMessage
 
-from graph.plan import LlmStep
+from graph.plan import AgentStep, LlmStep
 from nodes.endpoint.near_json import EndsEarly, NotReadable, read_value
 
 THINK_END = "</think>"
@@ -115,8 +115,8 @@ def _skip(text: str, start: int) -> int:
     return start
 
 
-def read_step_output(step: LlmStep, reply: AIMessage) -> Any:
-    """An llm step's result: text, one of `choices`, or JSON that fits `output_schema`.
+def read_step_output(step: LlmStep | AgentStep, reply: AIMessage) -> Any:
+    """A step's result: text, one of `choices`, or JSON that fits `output_schema`.
 
     Raises:
         BadReply: It fits none of them.
@@ -129,6 +129,15 @@ def read_step_output(step: LlmStep, reply: AIMessage) -> Any:
     return _structured(text, step.output_schema)
 
 
+def fitting_answer(step: AgentStep, result: Any) -> Any:
+    """A result that came as JSON, as the step wants it; raises BadReply."""
+    if step.choices is not None:
+        return _choice(result if isinstance(result, str) else "", step.choices)
+    if step.output_schema is not None:
+        return _fitting(result, step.output_schema)
+    return result.strip() if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+
+
 def _choice(text: str, choices: tuple[str, ...]) -> str:
     said = text.strip().strip("\"'`.").strip().casefold()
     for choice in choices:
@@ -138,7 +147,10 @@ def _choice(text: str, choices: tuple[str, ...]) -> str:
 
 
 def _structured(text: str, schema: Mapping[str, Any]) -> Any:
-    value = json_object_in(text)
+    return _fitting(json_object_in(text), schema)
+
+
+def _fitting(value: Any, schema: Mapping[str, Any]) -> Any:
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:

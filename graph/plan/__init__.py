@@ -12,10 +12,29 @@ from graph.plan.grounding import Sources
 from graph.plan.implied import step_references, with_implied_dependencies
 from graph.plan.json_values import JSON, json_fault
 from graph.plan.limits import History, PlanLimits
-from graph.plan.models import LlmStep, OnDependencyFailure, Plan, Risk, Step, StepBase, ToolStep, max_risk
+from graph.plan.models import (
+    AgentStep,
+    LlmStep,
+    OnDependencyFailure,
+    Plan,
+    Risk,
+    Step,
+    StepBase,
+    ToolStep,
+    max_risk,
+)
 from graph.plan.parse import parse_plan
 from graph.plan.parse_text import parse_plan_text
-from graph.plan.references import Scope, condition, has_reference, references, resolve, whole_reference
+from graph.plan.references import (
+    Scope,
+    clipped,
+    condition,
+    has_reference,
+    references,
+    resolve,
+    resolve_words,
+    whole_reference,
+)
 from graph.plan.render import to_mermaid, to_text
 from graph.plan.revise import PlanDiff, diff_plans, merge_replan, same_work
 from graph.plan.statuses import STEP_TRANSITIONS, RunStatus, StepStatus
@@ -24,6 +43,7 @@ from graph.plan.tokens import escape_text
 __all__ = [
     "JSON",
     "STEP_TRANSITIONS",
+    "AgentStep",
     "Expression",
     "History",
     "LlmStep",
@@ -49,6 +69,7 @@ __all__ = [
     "call_digest",
     "canonical_json",
     "check_plan",
+    "clipped",
     "condition",
     "dependents",
     "diff_plans",
@@ -66,6 +87,7 @@ __all__ = [
     "read_expression",
     "references",
     "resolve",
+    "resolve_words",
     "same_work",
     "step_references",
     "to_mermaid",

@@ -8,7 +8,7 @@ from graph.plan.grounding import Sources
 from graph.plan.json_values import JSON
 from graph.plan.limits import History
 from graph.plan.messages import shown
-from graph.plan.models import LlmStep, Plan, ToolStep
+from graph.plan.models import Plan, Step, ToolStep
 from graph.plan.references import Scope, has_reference, resolve
 
 _NOTHING = Scope(steps={})
@@ -27,7 +27,7 @@ def given_values(plan: Plan) -> list[JSON]:
 
 def grounding_problems(
     plan: Plan,
-    open_steps: Sequence[ToolStep | LlmStep],
+    open_steps: Sequence[Step],
     catalog: ToolCatalog,
     history: History | None,
 ) -> Iterator[PlanProblem]:
@@ -46,7 +46,7 @@ def grounding_problems(
                 yield PlanProblem("ungrounded_arg", step.id, message)
 
 
-def _literals(step: ToolStep | LlmStep, catalog: ToolCatalog) -> Iterator[tuple[str, JSON]]:
+def _literals(step: Step, catalog: ToolCatalog) -> Iterator[tuple[str, JSON]]:
     spec = catalog.get(step.tool) if isinstance(step, ToolStep) else None
     if spec is None or not isinstance(step, ToolStep):
         return

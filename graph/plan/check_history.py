@@ -6,7 +6,7 @@ from graph.plan.canonical import call_digest, canonical_json
 from graph.plan.catalog import ToolCatalog
 from graph.plan.errors import PlanProblem, ReferenceFailure
 from graph.plan.limits import History
-from graph.plan.models import LlmStep, Plan, ToolStep
+from graph.plan.models import Plan, Step, ToolStep
 from graph.plan.references import Scope, resolve
 
 
@@ -22,9 +22,7 @@ def history_problems(plan: Plan, catalog: ToolCatalog, history: History) -> Iter
             yield from _repetition_problems(step, catalog, history, scope)
 
 
-def _completed_problems(
-    step_id: str, now: ToolStep | LlmStep | None, before: ToolStep | LlmStep | None
-) -> Iterator[PlanProblem]:
+def _completed_problems(step_id: str, now: Step | None, before: Step | None) -> Iterator[PlanProblem]:
     if now is None:
         message = f"the completed step {step_id} is missing; keep it as it was"
         yield PlanProblem("drops_completed_step", step_id, message)

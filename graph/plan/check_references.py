@@ -9,12 +9,10 @@ from graph.plan.expressions import Expression
 from graph.plan.implied import step_references
 from graph.plan.limits import PlanLimits
 from graph.plan.messages import did_you_mean, shown
-from graph.plan.models import LlmStep, Plan, ToolStep
+from graph.plan.models import Plan, Step
 
 
-def reference_problems(
-    plan: Plan, open_steps: Sequence[ToolStep | LlmStep], limits: PlanLimits
-) -> Iterator[PlanProblem]:
+def reference_problems(plan: Plan, open_steps: Sequence[Step], limits: PlanLimits) -> Iterator[PlanProblem]:
     """Yield what is wrong with the references of open steps."""
     ids = {step.id: None for step in plan.steps}
     for step in open_steps:
@@ -39,9 +37,7 @@ def _form_problem(expression: Expression, step_id: str, limits: PlanLimits) -> P
     return PlanProblem("bad_expression", step_id, f"{shown(expression.text)}: {fault}")
 
 
-def _step_problems(
-    expression: Expression, step: ToolStep | LlmStep, ids: dict[str, None]
-) -> Iterator[PlanProblem]:
+def _step_problems(expression: Expression, step: Step, ids: dict[str, None]) -> Iterator[PlanProblem]:
     text = shown(expression.text)
     for step_id in sorted(expression.step_ids):
         if step_id not in ids:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from graph.plan.errors import PlanProblem
 from graph.plan.graph_order import find_cycles
 from graph.plan.messages import did_you_mean, shown
-from graph.plan.models import LlmStep, Plan, ToolStep
+from graph.plan.models import Plan, Step
 
 _SHOWN_CYCLE = 20
 
 
-def structure_problems(plan: Plan, open_steps: Sequence[ToolStep | LlmStep]) -> Iterator[PlanProblem]:
+def structure_problems(plan: Plan, open_steps: Sequence[Step]) -> Iterator[PlanProblem]:
     """Yield what is wrong with ids and dependencies; only open steps' dependencies count."""
     counts = Counter(step.id for step in plan.steps)
     for step_id, count in counts.items():
@@ -26,9 +26,7 @@ def structure_problems(plan: Plan, open_steps: Sequence[ToolStep | LlmStep]) -> 
         yield PlanProblem("cycle", cycle[0], message)
 
 
-def _dependency_problems(
-    step: ToolStep | LlmStep, known: Counter[str], names: Sequence[str]
-) -> Iterator[PlanProblem]:
+def _dependency_problems(step: Step, known: Counter[str], names: Sequence[str]) -> Iterator[PlanProblem]:
     for needed in dict.fromkeys(step.depends_on):
         if needed == step.id:
             yield PlanProblem("self_dependency", step.id, "the step depends on itself; remove that")

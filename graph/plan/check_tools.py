@@ -6,7 +6,7 @@ from graph.plan.catalog import ToolCatalog, ToolSpec
 from graph.plan.errors import PlanProblem
 from graph.plan.json_values import JSON
 from graph.plan.messages import did_you_mean, shown
-from graph.plan.models import LlmStep, ToolStep
+from graph.plan.models import AgentStep, Step, ToolStep
 from graph.plan.references import Scope, has_reference, resolve
 
 _NOTHING = Scope(steps={})
@@ -14,18 +14,20 @@ _CHOSEN_LATER: JSON = "${params.chosen_later}"
 """Stands for an argument that is filled in when the step runs: like a reference, nothing is known of it."""
 
 
-def tool_problems(open_steps: Sequence[ToolStep | LlmStep], catalog: ToolCatalog) -> Iterator[PlanProblem]:
+def tool_problems(open_steps: Sequence[Step], catalog: ToolCatalog) -> Iterator[PlanProblem]:
     """Yield what is wrong with the tool calls of open steps."""
     for step in open_steps:
-        if isinstance(step, ToolStep):
-            spec = catalog.get(step.tool)
-            yield from [_unknown(step, catalog)] if spec is None else _call_problems(step, spec)
+        if isinstance(step, ToolStep) and (spec := catalog.get(step.tool)) is not None:
+            yield from _call_problems(step, spec)
+        elif isinstance(step, (ToolStep, AgentStep)):
+            unknown = [name for name in step.tool_names if catalog.get(name) is None]
+            yield from (_unknown(step.id, name, catalog) for name in unknown)
 
 
-def _unknown(step: ToolStep, catalog: ToolCatalog) -> PlanProblem:
+def _unknown(step_id: str, name: str, catalog: ToolCatalog) -> PlanProblem:
     names = catalog.names()
-    hint = did_you_mean(step.tool, names) or f"; the tools are {', '.join(names[:20]) or 'none'}"
-    return PlanProblem("unknown_tool", step.id, f"there is no tool {shown(step.tool)}{hint}")
+    hint = did_you_mean(name, names) or f"; the tools are {', '.join(names[:20]) or 'none'}"
+    return PlanProblem("unknown_tool", step_id, f"there is no tool {shown(name)}{hint}")
 
 
 def _call_problems(step: ToolStep, spec: ToolSpec) -> Iterator[PlanProblem]:

@@ -3,10 +3,10 @@
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from graph.plan.models import LlmStep, Plan, ToolStep
+from graph.plan.models import Plan, Step
 
 
-def dependents(steps: Sequence[ToolStep | LlmStep]) -> dict[str, tuple[str, ...]]:
+def dependents(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
     """Return for each step the ids of those that depend on it directly, in plan order."""
     found: dict[str, list[str]] = {step.id: [] for step in steps}
     for step in steps:
@@ -16,7 +16,7 @@ def dependents(steps: Sequence[ToolStep | LlmStep]) -> dict[str, tuple[str, ...]
     return {step_id: tuple(after) for step_id, after in found.items()}
 
 
-def topological_order(steps: Sequence[ToolStep | LlmStep]) -> tuple[str, ...]:
+def topological_order(steps: Sequence[Step]) -> tuple[str, ...]:
     """Return step ids so that each comes after all it depends on, otherwise in plan order.
 
     Dependencies on steps that are not there count as met. Steps on or behind a cycle are left out.
@@ -64,7 +64,7 @@ def longest_remaining(plan: Plan, durations: Mapping[str, float] | None = None) 
     return remaining
 
 
-def find_cycles(steps: Sequence[ToolStep | LlmStep]) -> tuple[tuple[str, ...], ...]:
+def find_cycles(steps: Sequence[Step]) -> tuple[tuple[str, ...], ...]:
     """Return cycles of two or more steps as paths `a, b, a`, where each needs the next.
 
     Every cycle is found or touches one that is; a step that needs only itself is not reported here.

@@ -2,16 +2,16 @@
 
 from graph.plan.expressions import Expression
 from graph.plan.json_values import JSON
-from graph.plan.models import LlmStep, Plan, ToolStep
+from graph.plan.models import Plan, Step, ToolStep
 from graph.plan.references import references
 
 
-def referring_value(step: ToolStep | LlmStep) -> JSON:
+def referring_value(step: Step) -> JSON:
     """Return the part of a step in which references count."""
     return step.args if isinstance(step, ToolStep) else step.instruction
 
 
-def step_references(step: ToolStep | LlmStep) -> tuple[Expression, ...]:
+def step_references(step: Step) -> tuple[Expression, ...]:
     """Return the references of one step, in order of appearance."""
     return references(referring_value(step))
 
@@ -24,7 +24,7 @@ def with_implied_dependencies(plan: Plan) -> Plan:
     return plan.model_copy(update={"steps": steps}) if changed else plan
 
 
-def _with_implied(step: ToolStep | LlmStep, known: set[str]) -> ToolStep | LlmStep:
+def _with_implied(step: Step, known: set[str]) -> Step:
     named = [step_id for expression in step_references(step) for step_id in sorted(expression.step_ids)]
     missing = [
         step_id for step_id in dict.fromkeys(named) if step_id in known and step_id not in step.depends_on

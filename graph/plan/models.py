@@ -78,6 +78,11 @@ class ToolStep(StepBase):
     fill: tuple[str, ...] = ()
 
     @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The tools that the step may call."""
+        return (self.tool,)
+
+    @property
     def open_args(self) -> tuple[str, ...]:
         """Names of the arguments that are chosen when the step runs."""
         return tuple(name for name in self.fill if name not in self.args)
@@ -93,13 +98,12 @@ class ToolStep(StepBase):
         return f"tool {self.tool}"
 
 
-class LlmStep(StepBase):
-    """One question to a model: free text, one of `choices`, or data of `output_schema`.
+class _Instructed(StepBase):
+    """A step that a model carries out: free text, one of `choices`, or data of `output_schema`.
 
     `token_budget` caps the tokens of one answer.
     """
 
-    action: Literal["llm"] = "llm"
     instruction: str = Field(min_length=1)
     output_schema: dict[str, JSON] | None = None
     choices: tuple[str, ...] | None = Field(default=None, min_length=1)
@@ -110,11 +114,6 @@ class LlmStep(StepBase):
         """Whether running the step takes a model."""
         return True
 
-    @property
-    def does(self) -> str:
-        """What the step does in a few words, for people."""
-        return "llm"
-
     @model_validator(mode="after")
     def _one_kind_of_answer(self) -> Self:
         if self.choices is not None and self.output_schema is not None:
@@ -123,7 +122,45 @@ class LlmStep(StepBase):
         return self
 
 
-Step: TypeAlias = Annotated[ToolStep | LlmStep, Field(discriminator="action")]
+class LlmStep(_Instructed):
+    """One question to a model."""
+
+    action: Literal["llm"] = "llm"
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The tools that the step may call: none."""
+        return ()
+
+    @property
+    def does(self) -> str:
+        """What the step does in a few words, for people."""
+        return "llm"
+
+
+class AgentStep(_Instructed):
+    """A model that works on its own with a few tools, in at most `max_iterations` tool calls.
+
+    It may use tools that write only when the step as a whole was approved.
+    """
+
+    action: Literal["agent"] = "agent"
+    tools: tuple[str, ...] = Field(min_length=1)
+    max_iterations: StrictInt = Field(default=8, ge=1, le=50)
+
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The tools that the step may call."""
+        return self.tools
+
+    @property
+    def does(self) -> str:
+        """What the step does in a few words, for people."""
+        return f"agent with {', '.join(self.tools)}"
+
+
+Step: TypeAlias = Annotated[ToolStep | LlmStep | AgentStep, Field(discriminator="action")]
+StepModel: TypeAlias = type[ToolStep] | type[LlmStep] | type[AgentStep]
 
 
 class Plan(_Frozen):
@@ -143,10 +180,10 @@ class Plan(_Frozen):
     params: dict[str, JSON] = Field(default_factory=dict)
     steps: tuple[Step, ...]
 
-    _by_id: dict[str, ToolStep | LlmStep] = PrivateAttr(default_factory=dict)
-    _indexed: tuple[ToolStep | LlmStep, ...] | None = PrivateAttr(default=None)
+    _by_id: dict[str, Step] = PrivateAttr(default_factory=dict)
+    _indexed: tuple[Step, ...] | None = PrivateAttr(default=None)
 
-    def step(self, step_id: str) -> ToolStep | LlmStep:
+    def step(self, step_id: str) -> Step:
         """Return the step of that id.
 
         Raises:

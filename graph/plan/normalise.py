@@ -7,7 +7,7 @@ or refused later, never guessed.
 import json
 from collections.abc import Mapping
 
-from graph.plan.models import LlmStep, ToolStep
+from graph.plan.models import AgentStep, StepModel, ToolStep
 
 _NULL_IS_ABSENT = frozenset(
     {
@@ -20,10 +20,11 @@ _NULL_IS_ABSENT = frozenset(
         "choices",
         "token_budget",
         "fill",
+        "max_iterations",
     }
 )
 _OPTIONAL_HEAD = ("revision", "parent_revision", "assumptions", "params", "author")
-_ANY_ACTION = frozenset(ToolStep.model_fields) | frozenset(LlmStep.model_fields)
+_ANY_ACTION = frozenset(ToolStep.model_fields) | frozenset(AgentStep.model_fields)
 LATER_FIELDS = ("when", "expect", "fallback", "compensate")
 """Fields of the plan language that this version refuses unless they say nothing."""
 
@@ -51,15 +52,16 @@ def normal_plan(
     return fields
 
 
-def normal_step(raw: Mapping[str, object], model: type[ToolStep] | type[LlmStep]) -> dict[str, object]:
+def normal_step(raw: Mapping[str, object], model: StepModel) -> dict[str, object]:
     """Return the fields of a step: ids as text, null and missing lists alike, one dependency as a list."""
     fields = {key: value for key, value in raw.items() if not _may_be_dropped(key, value, model)}
     if "id" in fields:
         fields["id"] = normal_id(fields["id"])
     if "depends_on" in fields:
         fields["depends_on"] = _ids(fields["depends_on"])
-    if isinstance(fields.get("fill"), (str, list)):
-        fields["fill"] = _ids(fields["fill"])
+    for name in ("fill", "tools"):
+        if isinstance(fields.get(name), (str, list)):
+            fields[name] = _ids(fields[name])
     if isinstance(fields.get("args"), str):
         fields["args"] = _decoded_object(fields["args"])
     return fields
@@ -70,7 +72,7 @@ def says_nothing(value: object) -> bool:
     return value is None or (isinstance(value, (list, dict)) and not value)
 
 
-def _may_be_dropped(key: str, value: object, model: type[ToolStep] | type[LlmStep]) -> bool:
+def _may_be_dropped(key: str, value: object, model: StepModel) -> bool:
     """Tell whether a field says no more than leaving it out.
 
     Models that answer under a strict schema must give every field, also those of the other action.

@@ -10,14 +10,14 @@ from graph.plan.expressions import RESERVED_IDS
 from graph.plan.implied import with_implied_dependencies
 from graph.plan.json_values import json_fault, json_type
 from graph.plan.messages import field_problems, unknown_fields
-from graph.plan.models import LlmStep, Plan, ToolStep
+from graph.plan.models import AgentStep, LlmStep, Plan, Step, StepModel, ToolStep
 from graph.plan.normalise import LATER_FIELDS, normal_id, normal_plan, normal_step, says_nothing
 
 _ENOUGH_PROBLEMS = 200
 BAD_PLAN = "bad_plan"
 UNSUPPORTED = "unsupported"
-LATER_ACTIONS = ("agent", "map", "plan")
-_ACTIONS: Mapping[str, type[ToolStep] | type[LlmStep]] = {"tool": ToolStep, "llm": LlmStep}
+LATER_ACTIONS = ("map", "plan")
+_ACTIONS: Mapping[str, StepModel] = {"tool": ToolStep, "llm": LlmStep, "agent": AgentStep}
 
 Parsed = tuple[Plan | None, tuple[PlanProblem, ...]]
 
@@ -49,11 +49,11 @@ def parse_plan(
     return (None, problems) if plan is None or problems else (with_implied_dependencies(plan), ())
 
 
-def _parse_steps(raw: object) -> tuple[tuple[ToolStep | LlmStep, ...], tuple[PlanProblem, ...]]:
+def _parse_steps(raw: object) -> tuple[tuple[Step, ...], tuple[PlanProblem, ...]]:
     if not isinstance(raw, list):
         what = "is missing" if raw is None else f"is {json_type(raw)}"
         return (), (_problem(f"steps {what}; give a list of steps"),)
-    steps: list[ToolStep | LlmStep] = []
+    steps: list[Step] = []
     problems: list[PlanProblem] = []
     for index, item in enumerate(raw):
         step, faults = _parse_step(item, f"steps[{index}]")
@@ -64,7 +64,7 @@ def _parse_steps(raw: object) -> tuple[tuple[ToolStep | LlmStep, ...], tuple[Pla
     return tuple(steps), tuple(problems)
 
 
-def _parse_step(raw: object, where: str) -> tuple[ToolStep | LlmStep | None, tuple[PlanProblem, ...]]:
+def _parse_step(raw: object, where: str) -> tuple[Step | None, tuple[PlanProblem, ...]]:
     if not isinstance(raw, dict):
         return None, (_problem(f"{where} is {json_type(raw)}; a step is an object with id and action"),)
     step_id = normal_id(raw.get("id"))
@@ -86,13 +86,15 @@ def _later(raw: Mapping[str, object], step_id: str | None, where: str) -> tuple[
     given = [name for name in LATER_FIELDS if name in raw and not says_nothing(raw[name])]
     found = [f"{where}.{name}: this version does not support {name}; leave it out" for name in given]
     if isinstance(action, str) and action in LATER_ACTIONS:
-        found.append(f"{where}.action: this version does not support {action} steps; use tool or llm steps")
+        found.append(
+            f"{where}.action: this version does not support {action} steps; use tool, llm or agent steps"
+        )
     return tuple(PlanProblem(UNSUPPORTED, step_id, message) for message in found)
 
 
 def _validate_step(
-    model: type[ToolStep] | type[LlmStep], fields: dict[str, object], step_id: str | None, where: str
-) -> tuple[ToolStep | LlmStep | None, tuple[PlanProblem, ...]]:
+    model: StepModel, fields: dict[str, object], step_id: str | None, where: str
+) -> tuple[Step | None, tuple[PlanProblem, ...]]:
     messages = [*unknown_fields(fields, model, where), *_id_messages(step_id, where)]
     if messages:
         return None, tuple(_problem(message, step_id) for message in messages)
@@ -113,7 +115,7 @@ def _id_messages(step_id: str | None, where: str) -> list[str]:
 
 
 def _parse_head(
-    head: dict[str, object], steps: tuple[ToolStep | LlmStep, ...]
+    head: dict[str, object], steps: tuple[Step, ...]
 ) -> tuple[Plan | None, tuple[PlanProblem, ...]]:
     messages = unknown_fields(head, Plan, "plan")
     try:

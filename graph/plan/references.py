@@ -70,6 +70,32 @@ def resolve(value: JSON, scope: Scope) -> JSON:
     return value
 
 
+def resolve_words(text: str, scope: Scope, most_chars: int) -> str:
+    """Put results into text for a model: always text, and of each result at most so many characters.
+
+    Raises:
+        ReferenceFailure: As for `resolve`.
+    """
+    try:
+        pieces = split_text(text)
+    except BrokenText as broken:
+        raise ReferenceFailure(text, str(broken)) from None
+    words = [
+        clipped(_as_text(value_of(read_expression(piece.text), scope), piece.text), most_chars)
+        if piece.is_expression
+        else piece.text
+        for piece in pieces
+    ]
+    return "".join(words)
+
+
+def clipped(text: str, most_chars: int) -> str:
+    """Return the beginning of a text with a visible mark of what was cut off."""
+    if len(text) <= most_chars:
+        return text
+    return f"{text[:most_chars]} ... (truncated {most_chars} of {len(text)} characters)"
+
+
 def value_of(expression: Expression, scope: Scope) -> JSON:
     """Return what one expression stands for.
 

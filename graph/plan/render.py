@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from graph.plan.mermaid import flowchart
-from graph.plan.models import LlmStep, Plan, ToolStep
+from graph.plan.models import Plan, Step
 from graph.plan.statuses import StepStatus
 
 
@@ -32,7 +32,7 @@ def to_text(plan: Plan, statuses: Mapping[str, StepStatus] | None = None) -> str
     return "\n".join([heading, *(f"  {line}".rstrip() for line in lines)]) + "\n"
 
 
-def _row(step: ToolStep | LlmStep, statuses: Mapping[str, StepStatus] | None) -> tuple[str, ...]:
+def _row(step: Step, statuses: Mapping[str, StepStatus] | None) -> tuple[str, ...]:
     status = [] if statuses is None else [statuses.get(step.id, StepStatus.PENDING).value]
     risk = step.risk.value + (" + approval" if step.require_approval else "")
     after = "after " + ", ".join(step.depends_on) if step.depends_on else ""

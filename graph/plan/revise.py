@@ -5,9 +5,14 @@ from dataclasses import dataclass
 
 from graph.plan.canonical import canonical_json
 from graph.plan.implied import with_implied_dependencies
-from graph.plan.models import LlmStep, Plan, ToolStep
+from graph.plan.models import Plan, Step
 
-_WORK = {"action", "tool", "args", "instruction", "output_schema", "choices", "fill"}
+_WORK = frozenset(
+    {
+        *("action", "tool", "args", "fill"),
+        *("instruction", "output_schema", "choices", "tools", "max_iterations"),
+    }
+)
 
 
 def merge_replan(old: Plan, proposal: Plan, completed: AbstractSet[str], author: str = "replanner") -> Plan:
@@ -39,16 +44,16 @@ def merge_replan(old: Plan, proposal: Plan, completed: AbstractSet[str], author:
     return _implied_for_open_steps(merged, completed)
 
 
-def same_work(first: ToolStep | LlmStep, second: ToolStep | LlmStep) -> bool:
+def same_work(first: Step, second: Step) -> bool:
     """Tell whether two steps do the same, whatever their titles, risks and dependencies."""
     return _work(first) == _work(second)
 
 
-def _work(step: ToolStep | LlmStep) -> str:
+def _work(step: Step) -> str:
     return canonical_json({key: value for key, value in step.to_json().items() if key in _WORK})
 
 
-def _keep(step: ToolStep | LlmStep, proposed: ToolStep | LlmStep | None) -> ToolStep | LlmStep:
+def _keep(step: Step, proposed: Step | None) -> Step:
     return step if proposed is None or same_work(step, proposed) else proposed
 
 
@@ -98,7 +103,7 @@ def diff_plans(a: Plan, b: Plan) -> PlanDiff:
     )
 
 
-def _different(old: ToolStep | LlmStep, new: ToolStep | LlmStep) -> tuple[str, ...]:
+def _different(old: Step, new: Step) -> tuple[str, ...]:
     # Compared as text, because Python finds 1, 1.0 and True equal; a tool may not.
     before = {name: canonical_json(value) for name, value in old.to_json().items()}
     after = {name: canonical_json(value) for name, value in new.to_json().items()}

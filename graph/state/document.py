@@ -49,9 +49,16 @@ def build_document(
 
 
 def entries_of(steps: Mapping[str, StepEntry], plan: Plan) -> dict[str, StepEntry]:
-    """The journal's entries that belong to the current steps of this plan."""
+    """The journal's entries that belong to the current steps of this plan, and the calls of all agents.
+
+    What an agent did stays done when its step is replaced.
+    """
     known = {step.id for step in plan.steps}
-    return {key: e for key, e in steps.items() if e.plan_id == plan.plan_id and key in known}
+    return {
+        key: e
+        for key, e in steps.items()
+        if e.plan_id == plan.plan_id and (key in known or e.item is not None)
+    }
 
 
 def effects(entries: Mapping[str, StepEntry]) -> list[JsonDict]:

@@ -12,13 +12,15 @@ class EndpointFacts:
 
     `rejected` are parameters it does not take. `refused` are the ways of asking for structured output
     that it does not take, for any schema; `by_name` those it does not take for the schema of that name.
-    `works` is the way that gave an answer.
+    `works` is the way that gave an answer. `calls_tools` says whether it calls tools in OpenAI's way; None
+    while nobody knows.
     """
 
     rejected: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
     by_name: dict[str, set[str]] = field(default_factory=dict)
     works: str | None = None
+    calls_tools: bool | None = None
 
     def usable(self, methods: tuple[str, ...], name: str) -> list[str]:
         """The methods that are left for a schema of this name, best first."""

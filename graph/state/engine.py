@@ -76,6 +76,10 @@ class Engine:
     def tool_of(self, step: Step) -> RegisteredTool | None:
         return self.registry.get(step.tool) if isinstance(step, ToolStep) else None
 
+    def tools_of(self, step: Step) -> tuple[RegisteredTool, ...]:
+        """The tools a step may call, as far as they are registered."""
+        return tuple(self.registry[name] for name in step.tool_names if name in self.registry)
+
 
 @dataclass
 class Invocation:

@@ -1,17 +1,29 @@
 """Which steps wait for a person, what they are shown, and what their answer does."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from graph.plan import Plan, Risk, Step, StepStatus, ToolStep, canonical_json, max_risk
+from checkpoints import StepEntry
+from graph.plan import AgentStep, Plan, Risk, Step, StepStatus, ToolStep, canonical_json, max_risk
 from graph.state import Decision, Kind, Request, Settings
 from tools import RegisteredTool
 
 
-def effective_risk(step: Step, tool: RegisteredTool | None) -> Risk:
-    """The plan's risk, raised to the tool's floor; a plan never lowers it."""
-    return max_risk(step.risk, tool.risk) if tool else step.risk
+def effective_risk(step: Step, *tools: RegisteredTool | None) -> Risk:
+    """The plan's risk, raised to the floors of its tools; a plan never lowers it."""
+    return max_risk(step.risk, *(tool.risk for tool in tools if tool))
+
+
+def agent_reason(step: Step, tools: Sequence[RegisteredTool], settings: Settings) -> str | None:
+    """Why an agent must be approved as a whole before it begins, or None: it could write unseen else."""
+    if not isinstance(step, AgentStep) or settings.approve_at == "never":
+        return None
+    writing = [tool.name for tool in tools if tool.effect == "write"]
+    if writing:
+        return f"it may use tools that write: {', '.join(writing)}"
+    floor = max_risk(Risk.LOW, *(tool.policy.risk for tool in tools if tool.policy.risk))
+    return f"its tools' risk is {floor.value}" if floor.rank >= Risk(settings.approve_at).rank else None
 
 
 def standing_reason(step: Step, tool: RegisteredTool | None, settings: Settings) -> str | None:
@@ -44,7 +56,7 @@ def why_approval(
 
 def digest_of(step: Step, args: Mapping[str, Any]) -> str:
     """What an approval is bound to: the action and its resolved arguments."""
-    action = step.tool if isinstance(step, ToolStep) else "llm"
+    action = step.tool if isinstance(step, ToolStep) else step.action
     return sha256(canonical_json([action, dict(args)]).encode()).hexdigest()
 
 
@@ -110,6 +122,24 @@ def rejected_for_replan(decisions: Mapping[str, Decision], revision: int) -> fro
     return frozenset(
         step for step, d in decisions.items() if d["then"] == "replan" and d["revision"] == revision
     )
+
+
+def decided_call(entries: Iterable[StepEntry], step_id: str, decision: Decision) -> StepEntry | None:
+    """The call of an agent that was in doubt, as a person has decided it; None when none was."""
+    if decision["decision"] not in ("happened", "not_happened"):
+        return None
+    for entry in entries:
+        if entry.step_id == step_id and entry.item is not None and entry.status is StepStatus.UNKNOWN:
+            happened = decision["decision"] == "happened"
+            return entry.model_copy(
+                update={
+                    "status": StepStatus.SUCCEEDED if happened else StepStatus.PENDING,
+                    "output": decision["result"] if happened else None,
+                    "error": None,
+                    "approval": dict(decision),
+                }
+            )
+    return None
 
 
 def status_after(decision: Decision) -> StepStatus:

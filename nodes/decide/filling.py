@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from checkpoints import StepEntry
-from graph.plan import Plan, Sources, StepStatus, ToolStep, ancestors, call_digest, given_values
+from graph.plan import Sources, StepStatus, call_digest
 from tools import RegisteredTool
 
 
@@ -44,10 +44,11 @@ def filling_fault(
     for name in sorted(tool.grounded & filled.keys()):
         for made_up in sources.lacks(filled[name]):
             return f"{made_up!r} as {name} is neither in a result nor in the task; do not make it up"
-    return tool.denied(args) or _repetition(tool, args, entries)
+    return tool.denied(args) or repetition(tool, args, entries)
 
 
-def _repetition(tool: RegisteredTool, args: Mapping[str, Any], entries: Iterable[StepEntry]) -> str | None:
+def repetition(tool: RegisteredTool, args: Mapping[str, Any], entries: Iterable[StepEntry]) -> str | None:
+    """Why a call must not be made again: it failed for good, or it wrote and is done. None otherwise."""
     digest = call_digest(tool.name, tool.redacted(args))
     for entry in entries:
         if entry.tool != tool.name or not isinstance(entry.input, dict):
@@ -59,13 +60,3 @@ def _repetition(tool: RegisteredTool, args: Mapping[str, Any], entries: Iterable
         if entry.status is StepStatus.SUCCEEDED and tool.effect == "write":
             return f"{tool.name} with the same arguments is already done"
     return None
-
-
-def source_steps(plan: Plan, step_id: str) -> list[str]:
-    """The steps before this one whose results are facts: tools gave them, no model made them up."""
-    return [each for each in ancestors(plan, step_id) if isinstance(plan.step(each), ToolStep)]
-
-
-def sources_of(plan: Plan, results: Iterable[Any]) -> Sources:
-    """What ids, addresses and amounts may be taken from: the goal, the params, the results of tools."""
-    return Sources(*given_values(plan), *results)

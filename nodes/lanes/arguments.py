@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from graph.plan import Scope, Step, ToolStep, call_digest, resolve
+from graph.plan import AgentStep, Scope, Step, ToolStep, call_digest, resolve, resolve_words
 from graph.state import Decision
 from nodes.decide.approvals import allows
 from nodes.decide.healing import healed_values
@@ -11,14 +11,15 @@ from nodes.session import RunSession
 
 
 async def resolved_args(session: RunSession, step: Step, decision: Decision | None) -> dict[str, Any]:
-    """A tool's arguments, or `{"instruction": text}`; what was filled in and a person's edits laid over.
+    """A tool's arguments with what was filled in and edited, or an instruction with the tools it may use.
 
     Raises:
         ReferenceFailure: A result lacks what the step refers to.
     """
     scope = await healed_scope(session, step)
     if not isinstance(step, ToolStep):
-        return {"instruction": resolve(step.instruction, scope)}
+        words = resolve_words(step.instruction, scope, session.settings.digest_chars)
+        return {"instruction": words, **({"tools": list(step.tools)} if isinstance(step, AgentStep) else {})}
     tool = session.engine.tool_of(step)
     # Decoded before text is put in: a result inside JSON text must not change its structure.
     given = tool.decode_args(step.args) if tool else step.args

@@ -7,18 +7,19 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from graph.plan import ReferenceFailure, Step, ToolStep, step_references
+from graph.plan import ReferenceFailure, Step, ToolStep, clipped, step_references
 from nodes.books import charged
-from nodes.decide.filling import filling_fault, filling_schema, source_steps, sources_of
+from nodes.decide.filling import filling_fault, filling_schema
 from nodes.decide.healing import failing, healed_by, healing_schema, needs_values, paths_in
 from nodes.endpoint.strict import without_absent
 from nodes.endpoint.structured import OUTPUT_REJECTED, Form, ask_object, fitting
 from nodes.lanes.admission import GLOBAL_CAP, Demand
 from nodes.lanes.arguments import resolved_args, scope_of
+from nodes.lanes.facts import sources_for
 from nodes.lanes.results import Result, failed
 from nodes.lanes.run import StepRun
 from nodes.models import Ask
-from nodes.prompts import clip, data_block
+from nodes.prompts import data_block
 from nodes.replies import BadReply
 from tools import CallFailed, RegisteredTool
 
@@ -76,8 +77,7 @@ async def _fill(run: StepRun) -> Result | None:
     except ReferenceFailure as failure:
         return failed("hard", failure.code, str(failure))
     schema = filling_schema(tool, step.open_args)
-    facts = [await run.session.output_of(each) for each in source_steps(run.board.plan, step.id)]
-    sources = sources_of(run.board.plan, facts)
+    sources = await sources_for(run.session, step)
     entries = (await run.session.journal.load()).steps.values()
 
     def read(answer: dict[str, Any]) -> dict[str, Any]:
@@ -109,7 +109,7 @@ async def _inputs(run: StepRun) -> dict[str, Any]:
 
 def _call_so_far(step: ToolStep, tool: RegisteredTool, args: Mapping[str, Any], run: StepRun) -> str:
     limit = run.session.settings.digest_chars
-    given = clip(json.dumps(tool.redacted(args), ensure_ascii=False), limit)
+    given = clipped(json.dumps(tool.redacted(args), ensure_ascii=False), limit)
     names = ", ".join(step.open_args)
     return f"The tool: {tool.name}: {tool.description}\nArguments so far: {given}\nArguments to give: {names}"
 
@@ -117,7 +117,11 @@ def _call_so_far(step: ToolStep, tool: RegisteredTool, args: Mapping[str, Any], 
 def _messages(role: str, run: StepRun, what: str, results: Mapping[str, Any]) -> list[BaseMessage]:
     """The step, the goal's digest and its dependencies' results, nothing else."""
     limit = run.session.settings.digest_chars
-    parts = [f"The whole task: {clip(run.board.plan.goal, limit)}", f"The step: {_described(run.step)}", what]
+    parts = [
+        f"The whole task: {clipped(run.board.plan.goal, limit)}",
+        f"The step: {_described(run.step)}",
+        what,
+    ]
     parts += [data_block(name, value, limit) for name, value in results.items()]
     return [SystemMessage(role), HumanMessage("\n\n".join(parts))]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from graph.plan import Step, ToolStep, has_reference, made_by_model, whole_reference
 from graph.state import Decision
-from nodes.decide.approvals import allows, why_approval
-from nodes.decide.filling import source_steps, sources_of
+from nodes.decide.approvals import agent_reason, allows, why_approval
 from nodes.decide.premises import doubt
+from nodes.lanes.facts import sources_for
 from nodes.session import RunSession
 
 
@@ -15,7 +15,9 @@ async def question_of(
     session: RunSession, step: Step, decision: Decision | None, args: Mapping[str, Any]
 ) -> str | None:
     """Why a person must approve the step with these arguments: policy, no check, a value without a source."""
-    why = why_approval(step, session.engine.tool_of(step), args, session.settings)
+    engine = session.engine
+    why = why_approval(step, engine.tool_of(step), args, session.settings)
+    why = why or agent_reason(step, engine.tools_of(step), session.settings)
     if why is not None or session.settings.approve_at == "never":
         return why
     board = session.require_board()
@@ -38,9 +40,7 @@ async def ungrounded_reason(
     names = _doubtful(session, step) - _edited(session, decision)
     if not names:
         return None
-    plan = session.require_board().plan
-    facts = [await session.output_of(each) for each in source_steps(plan, step.id)]
-    sources = sources_of(plan, facts)
+    sources = await sources_for(session, step)
     for name in sorted(names):
         for made_up in sources.lacks(args[name]):
             return f"{name} is {str(made_up)[:80]!r}, which occurs in no input and no result of a tool"

@@ -9,7 +9,7 @@ from langgraph.pregel._read import ChannelRead
 from checkpoints import StepEntry, StoreUnavailableError
 from graph.plan import Plan, Step, StepStatus, ToolStep
 from graph.state import Decision, entries_of
-from nodes.decide.approvals import standing_reason
+from nodes.decide.approvals import agent_reason, standing_reason
 from nodes.lanes.board import Board
 from nodes.premises import waits_for_check
 from nodes.session import RunSession
@@ -77,7 +77,9 @@ def is_gated(session: RunSession, step: Step) -> bool:
     ):
         return False
     waits = entry is not None and entry.status is StepStatus.WAITING
-    return waits or standing_reason(step, session.engine.tool_of(step), session.settings) is not None
+    if waits or standing_reason(step, session.engine.tool_of(step), session.settings) is not None:
+        return True
+    return agent_reason(step, session.engine.tools_of(step), session.settings) is not None
 
 
 def asks_itself(entry: StepEntry | None) -> bool:

@@ -14,7 +14,10 @@ from tools import RegisteredTool
 
 @dataclass
 class StepRun:
-    """One step's execution. `prior` is its entry from before, when a process ended or a person was asked."""
+    """One step's execution. `prior` is its entry from before, when a process ended or a person was asked.
+
+    A call that an agent makes within its step has an `item` of its own.
+    """
 
     session: RunSession
     board: Board
@@ -24,6 +27,7 @@ class StepRun:
     decision: Decision | None
     entry: StepEntry
     spent: Spent
+    item: int | None = None
 
     @classmethod
     def of(cls, session: RunSession, step_id: str, decision: Decision | None) -> "StepRun":

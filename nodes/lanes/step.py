@@ -5,10 +5,11 @@ from typing import Any, Literal
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 from langgraph.types import Interrupt
 
-from graph.plan import LlmStep, ReferenceFailure, StepStatus
+from graph.plan import AgentStep, LlmStep, ReferenceFailure, StepStatus
 from graph.state import Decision
 from nodes.books import charged
 from nodes.decide.approvals import is_approved
+from nodes.lanes.agent import run_agent
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.binding import bind
 from nodes.lanes.grounds import question_of, ungrounded_reason
@@ -79,6 +80,8 @@ async def _must_wait(run: StepRun, args: dict[str, Any]) -> bool:
 async def _act(run: StepRun, args: dict[str, Any]) -> Result:
     if isinstance(run.step, LlmStep):
         return await run_llm(run, run.step, args["instruction"])
+    if isinstance(run.step, AgentStep):
+        return await run_agent(run, run.step, args)
     return await run_tool(run, args)
 
 

@@ -18,7 +18,7 @@ async def run_tool(run: StepRun, args: dict[str, Any]) -> Result:
     refusal = _refusal(tool, args)
     if refusal is not None:
         return refusal
-    key = idempotency_key(run.board.plan.plan_id, run.step.id, None, tool.name, args)
+    key = idempotency_key(run.board.plan.plan_id, run.step.id, run.item, tool.name, args)
     run.entry = run.entry.model_copy(
         update={"input": tool.redacted(args), "effect": tool.effect, "idempotency_key": key}
     )

@@ -1,0 +1,168 @@
+"""An agent's next turn, by tool calling or as one structured object, whichever its endpoint can do."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from graph.plan import AgentStep
+from graph.state import EndpointFacts
+from nodes.books import charged
+from nodes.decide.agent import Action, Finish, Turn, as_text, next_schema, read_next, told, written_call
+from nodes.endpoint.faults import METHOD_REJECTED
+from nodes.endpoint.objects import said
+from nodes.endpoint.request import Options, calls_tools
+from nodes.endpoint.structured import Form, ask_object
+from nodes.lanes.admission import GLOBAL_CAP, Demand
+from nodes.lanes.run import StepRun
+from nodes.models import Ask, ask
+from nodes.prompts import data_block
+from nodes.replies import BadReply, json_object_in, read_step_output
+from tools import CallFailed, RegisteredTool
+
+NO_MORE = "There are no more tool calls. Give the result from what you have."
+
+Next = list[Action] | Finish | CallFailed
+
+
+async def next_turn(
+    run: StepRun,
+    step: AgentStep,
+    opening: Sequence[BaseMessage],
+    turns: Sequence[Turn],
+    tools: Sequence[RegisteredTool],
+) -> Next:
+    """What the agent does next.
+
+    Args:
+        run: The step's execution.
+        step: The step.
+        opening: The conversation's beginning.
+        turns: What was called so far.
+        tools: What may still be called; nothing when only the result is left to give.
+    """
+    how = ask_for(run, step)
+    if _by_tools(run, how):
+        found = await _by_calling(run, step, how, [*opening, *_as_calls(run, turns)], tools)
+        if found is not None:
+            return found
+    messages = [*opening, *_as_objects(run, turns), *([] if tools else [HumanMessage(NO_MORE)])]
+    form = Form.of(next_schema(step, tools), "next_step")
+    redos = run.session.settings.redo_attempts
+    chosen = await ask_object(
+        run.session, how, messages, form, read=lambda answer: read_next(step, answer), redos=redos
+    )
+    return [chosen] if isinstance(chosen, Action) else chosen
+
+
+def _by_tools(run: StepRun, how: Ask) -> bool:
+    method = run.session.settings.agent_method
+    if method != "auto":
+        return method == "tools"
+    facts = run.session.engine.endpoints.of(how.model)
+    return calls_tools(how.model) and facts.calls_tools is not False
+
+
+async def _by_calling(
+    run: StepRun,
+    step: AgentStep,
+    how: Ask,
+    messages: list[BaseMessage],
+    tools: Sequence[RegisteredTool],
+) -> Next | None:
+    """The next turn by tool calling; None when the endpoint turns out not to do it."""
+    facts = run.session.engine.endpoints.of(how.model)
+    asked = messages if tools else [*messages, HumanMessage(NO_MORE)]
+    options = Options(tools=tuple(_declared(tool) for tool in tools))
+    may_switch = run.session.settings.agent_method == "auto" and facts.calls_tools is None
+    problem = ""
+    for _ in range(run.session.settings.redo_attempts + 1):
+        reply = await ask(run.session.engine, how, asked, options)
+        if isinstance(reply, CallFailed):
+            if may_switch and (reply.code == METHOD_REJECTED or reply.code.startswith("http_4")):
+                facts.calls_tools = False
+                return None
+            return reply
+        if tools and may_switch and not reply.tool_calls and _writes_calls(reply, tools):
+            facts.calls_tools = False
+            return None
+        try:
+            return _read(step, reply, tools, facts)
+        except BadReply as bad:
+            problem = str(bad)
+            how.on_redo(problem)
+            asked = [*asked, *said(reply), HumanMessage(f"That does not fit: {problem}. Answer again.")]
+    return CallFailed("hard", "output_rejected", problem)
+
+
+def _read(
+    step: AgentStep, reply: AIMessage, tools: Sequence[RegisteredTool], facts: EndpointFacts
+) -> list[Action] | Finish:
+    if tools and reply.tool_calls:
+        facts.calls_tools = True
+        return [Action(call["name"], dict(call["args"])) for call in reply.tool_calls]
+    if tools and reply.invalid_tool_calls:
+        raise BadReply(f"the arguments of {reply.invalid_tool_calls[0]['name']} are no JSON object")
+    return Finish(read_step_output(step, reply))
+
+
+def _writes_calls(reply: AIMessage, tools: Sequence[RegisteredTool]) -> bool:
+    """Whether the reply is a tool call written as text, as models without tool calling do."""
+    try:
+        return written_call(json_object_in(str(reply.text)), tools)
+    except BadReply:
+        return False
+
+
+def _declared(tool: RegisteredTool) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.args_schema}
+    return {"type": "function", "function": function}
+
+
+def _as_calls(run: StepRun, turns: Sequence[Turn]) -> list[BaseMessage]:
+    limit = run.session.settings.digest_chars
+    messages: list[BaseMessage] = []
+    for at, turn in enumerate(turns):
+        call = {"name": turn.action.tool, "args": turn.action.args, "id": f"call_{at}", "type": "tool_call"}
+        messages.append(AIMessage("", tool_calls=[call]))
+        messages.append(
+            ToolMessage(data_block(turn.action.tool, told(turn), limit), tool_call_id=f"call_{at}")
+        )
+    return messages
+
+
+def _as_objects(run: StepRun, turns: Sequence[Turn]) -> list[BaseMessage]:
+    limit = run.session.settings.digest_chars
+    return [
+        message
+        for turn in turns
+        for message in (
+            AIMessage(as_text(turn.action)),
+            HumanMessage(data_block(turn.action.tool, told(turn), limit)),
+        )
+    ]
+
+
+def ask_for(run: StepRun, step: AgentStep) -> Ask:
+    """How the agent's model is asked; what it takes is written on the step's entry before each call."""
+    settings = run.session.settings
+    demand = Demand({GLOBAL_CAP: settings.max_concurrency})
+
+    @asynccontextmanager
+    async def entering(_tries: int) -> AsyncIterator[None]:
+        async with run.board.admission.slot(demand, run.board.priority(step.id)):
+            run.entry = charged(run.entry, run.spent.committed)
+            run.session.journal.note(run.entry)
+            yield
+
+    return Ask(
+        model=run.session.engine.require_model("executor"),
+        spent=run.spent,
+        timeout=step.timeout or settings.llm_timeout,
+        attempts=step.max_attempts or settings.llm_attempts,
+        max_tokens=step.token_budget,
+        entering=entering,
+        on_retry=lambda why: run.emit("step_retry", why),
+        on_redo=lambda why: run.emit("step_redo", why),
+    )
