@@ -17,6 +17,20 @@ MAX_STEPS = 100
 """More steps than a planner is given room for at once, whatever the limit of a plan."""
 
 _TEXT: Schema = {"type": "string"}
+_SHARED: dict[str, Schema] = {
+    "reference": {"type": "string", "pattern": REFERENCE_PATTERN},
+    "ids": {"type": "array", "items": _TEXT},
+    "policy": nullable({"type": "string", "enum": [policy.value for policy in OnDependencyFailure]}),
+    "flag": nullable({"type": "boolean"}),
+}
+"""What steps have in common, written once: the schema counts as prompt."""
+_COMMON: dict[str, Schema] = {
+    "depends_on": {"$ref": "#/$defs/ids"},
+    "on_dependency_failure": {"$ref": "#/$defs/policy"},
+    "optional": {"$ref": "#/$defs/flag"},
+    "require_approval": {"$ref": "#/$defs/flag"},
+}
+"""What any step may say after what it does; null says nothing."""
 _TOLD = 'Reply with one JSON object only: {"plan": {"steps": [...]}}, {"answer": "..."} or {"cannot": "..."}.'
 
 
@@ -48,8 +62,7 @@ def _reply(steps: list[Schema], max_steps: int, *, answers: bool) -> Schema:
         assumptions={"type": "array", "items": _TEXT, "maxItems": 5},
     )
     kinds = [_closed(plan=plan), *([_closed(answer=_TEXT)] if answers else []), _closed(cannot=_TEXT)]
-    reference = {"type": "string", "pattern": REFERENCE_PATTERN}
-    definitions = {"reference": reference, **dict(zip(names, steps, strict=True))}
+    definitions = {**_SHARED, **dict(zip(names, steps, strict=True))}
     return {**_closed(reply={"anyOf": kinds}), "$defs": definitions}
 
 
@@ -59,18 +72,6 @@ def _closed(**properties: Schema) -> Schema:
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
-    }
-
-
-def _common() -> dict[str, Schema]:
-    """What any step may say after what it does; null says nothing."""
-    policies = {"type": "string", "enum": [policy.value for policy in OnDependencyFailure]}
-    flag: Schema = {"type": "boolean"}
-    return {
-        "depends_on": {"type": "array", "items": _TEXT},
-        "on_dependency_failure": nullable(policies),
-        "optional": nullable(flag),
-        "require_approval": nullable(flag),
     }
 
 
@@ -92,7 +93,7 @@ def _llm_step() -> Schema:
 
 
 def _step(action: str, **own: Schema) -> Schema:
-    return _closed(id=_TEXT, action={"type": "string", "enum": [action]}, **own, **_common())
+    return _closed(id=_TEXT, action={"type": "string", "enum": [action]}, **own, **_COMMON)
 
 
 def within_limits(schema: Schema) -> bool:
@@ -120,7 +121,7 @@ def _parts(schema: Any) -> Iterator[Schema]:
 
 
 def _depth(schema: Any, definitions: Schema) -> int:
-    """Levels of objects and lists below and with this one; definitions refer to no other but `reference`."""
+    """Levels of objects and lists below and with this one; those that steps share refer to no other."""
     if "$ref" in schema:
         return _depth(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     inner = [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]
