@@ -9,12 +9,14 @@ from typing import Annotated
 
 import typer
 
+from graph.cli.configuring import settings
 from graph.cli.errors import ExitCode, error_code, error_line, exit_code_of_error
 from graph.cli.looking import check, runs, show, steps
 from graph.cli.planning import plan
 from graph.cli.templating import template_app, templates
 from graph.cli.terminal import prepare_streams, write_json, write_lines
 from graph.cli.working import approve, decide, demo, reject, resume, run
+from graph.state import using_config
 
 app = typer.Typer(
     name="planrail",
@@ -25,7 +27,21 @@ app = typer.Typer(
     "4 store busy or unavailable, 130 interrupted.",
 )
 
-for _command in (run, plan, resume, approve, reject, decide, show, steps, runs, check, templates, demo):
+for _command in (
+    run,
+    plan,
+    resume,
+    approve,
+    reject,
+    decide,
+    show,
+    steps,
+    runs,
+    check,
+    templates,
+    settings,
+    demo,
+):
     app.command()(_command)
 app.add_typer(template_app, name="template")
 
@@ -70,8 +86,16 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _planrail(
+    context: typer.Context,
+    config: Annotated[
+        str | None,
+        typer.Option(
+            "--config", metavar="FILE", help="Settings as TOML; planrail.toml where you are, when absent."
+        ),
+    ] = None,
     _version: Annotated[
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
     """Runs versioned plans step by step, in parallel, written down, resumable, with approvals."""
+    context.with_resource(using_config(config))

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from graph.cli.errors import ModelMissing, UsageProblem
 from graph.plan import Plan, PlanError, PlanProblem, check_plan, parse_plan_text
-from graph.state import Settings
+from graph.state import Settings, using_config
 from tools import ToolRegistry
 
 _READ_LIMIT = 8_000_000
@@ -20,9 +20,18 @@ NO_MODEL_REMEDY = (
 )
 
 
-def read_settings(pairs: Iterable[str]) -> Settings:
-    """Settings of the environment with `KEY=VALUE` texts laid over them; raises SettingsError."""
-    return Settings.of(None).with_overrides(pairs)
+def read_settings(pairs: Iterable[str], config: str | None = None) -> Settings:
+    """Settings of the environment and of a file with `KEY=VALUE` texts laid over them.
+
+    Args:
+        pairs: Texts as `--set` gives them.
+        config: The file, when it is not the one in effect.
+
+    Raises:
+        SettingsError: A setting does not exist or fit, or the file cannot be read.
+    """
+    with using_config(config):
+        return Settings.of(None).with_overrides(pairs)
 
 
 def checked_goal(goal: str, settings: Settings) -> str:

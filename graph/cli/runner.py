@@ -95,7 +95,7 @@ def go_on(
             resume = Command(resume={choose_question(pending, kind, named, run_id)["id"]: reply})
         known = require_setup(await recall(opened.store, run_id), run_id, changes.tools)
         setup = known.with_changes(changes.tools, changes.settings)
-        equipment = Equipment(tools_of(setup), models_of(setup), read_settings(setup.settings))
+        equipment = Equipment(tools_of(setup), models_of(setup), read_settings(setup.settings, setup.config))
         await _stream(opened, run_id, equipment, resume)
         return await read_run(opened, run_id, whole_outputs=whole_outputs), setup
 

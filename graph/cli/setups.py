@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from graph.cli.errors import UsageProblem
 from graph.demo import demo_models, demo_tools
 from graph.models import models_from_environment
+from graph.state import chosen_config, config_path
 from tools import ToolRegistry, load_tools
 
 _NAMESPACE = ("planrail", "cli", "setups")
@@ -18,7 +19,8 @@ _NAMESPACE = ("planrail", "cli", "setups")
 class RunSetup(BaseModel):
     """How a run was started, as the command line keeps it beside the run's journal.
 
-    `folder` is where the command was given: modules are looked up there. `shop` is the demo's database.
+    `folder` is where the command was given: modules are looked up there. `config` is the file of settings
+    that was in effect, `shop` the demo's database.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -26,16 +28,30 @@ class RunSetup(BaseModel):
     tools: str | None = None
     folder: str = ""
     settings: tuple[str, ...] = ()
+    config: str | None = None
     shop: str | None = None
 
     def with_changes(self, tools: str | None, settings: list[str]) -> "RunSetup":
         """This setup with what a later command says anew laid over it."""
-        changed = {"settings": (*self.settings, *settings)}
+        changed: dict[str, object] = {"settings": (*self.settings, *settings)}
+        if chosen_config() is not None:
+            changed["config"] = config_in_effect()
         return self.model_copy(update={**changed, "tools": absolute(tools)} if tools is not None else changed)
 
 
 def new_setup(tools: str | None, settings: list[str]) -> RunSetup:
-    return RunSetup(tools=absolute(tools), folder=str(Path.cwd()), settings=tuple(settings))
+    return RunSetup(
+        tools=absolute(tools),
+        folder=str(Path.cwd()),
+        settings=tuple(settings),
+        config=config_in_effect(),
+    )
+
+
+def config_in_effect() -> str | None:
+    """The file of settings, such that it is found from another folder too."""
+    path = config_path()
+    return None if path is None else str(path.resolve())
 
 
 def absolute(spec: str | None) -> str | None:

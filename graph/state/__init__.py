@@ -12,6 +12,7 @@ from graph.state.channels import (
     StepTask,
     merge,
 )
+from graph.state.config_file import CONFIG_VARIABLE, chosen_config, config_path, using_config
 from graph.state.document import build_document, effects, entries_of
 from graph.state.endpoints import EndpointFacts, EndpointMemory
 from graph.state.engine import INVOCATION_KEY, Engine, Invocation, NoModelError, model_name
@@ -34,6 +35,7 @@ from graph.state.templating import (
 )
 
 __all__ = [
+    "CONFIG_VARIABLE",
     "INVOCATION_KEY",
     "OUTPUT_KEYS",
     "RESPONSE_SCHEMA",
@@ -58,6 +60,8 @@ __all__ = [
     "TemplateChoice",
     "build_document",
     "check_edit",
+    "chosen_config",
+    "config_path",
     "effects",
     "entries_of",
     "faults_of",
@@ -68,4 +72,5 @@ __all__ = [
     "plan_of_template",
     "read_answer",
     "read_answers",
+    "using_config",
 ]

@@ -1,4 +1,4 @@
-"""Every limit and choice of a run in one model: from `PLANRAIL_*`, from arguments, from `--set`."""
+"""Every limit and choice of a run in one model: from arguments, from `PLANRAIL_*`, from a file."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationError
-from pydantic_settings import SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import SettingsError as PydanticSettingsError
 
 from graph.plan import PlanLimits, PlanrailError
 from graph.state.budgets import BudgetSettings
+from graph.state.config_file import CONFIG_FILE, ConfigFault, ConfigSource
 
 DEFAULT_TEMPLATES = "planrail_templates"
 """A folder beside what one works on; it need not be there."""
@@ -25,7 +27,8 @@ class SettingsError(PlanrailError):
 class Settings(BudgetSettings):
     """Limits and choices of a run. Times are seconds, sizes bytes.
 
-    Source, strongest first: arguments (`--set KEY=VALUE`), then `PLANRAIL_<KEY>` of the environment.
+    Source, strongest first: arguments (`--set KEY=VALUE`), then `PLANRAIL_<KEY>` of the environment, then
+    the file `planrail.toml`, or that of `--config` or `PLANRAIL_CONFIG`.
     """
 
     model_config = SettingsConfigDict(env_prefix="PLANRAIL_", frozen=True, extra="ignore")
@@ -51,12 +54,6 @@ class Settings(BudgetSettings):
     structured_method: Literal["auto", "json_schema", "function_calling", "json_mode", "prompt"] = Field(
         "auto", description="How models are asked for JSON; auto finds out once what an endpoint takes."
     )
-    agent_method: Literal["auto", "tools", "structured"] = Field(
-        "auto",
-        description="How agents choose their next call: by tool calling, or as one JSON object for endpoints "
-        "without it; auto finds out once.",
-    )
-    max_agent_iterations: int = Field(8, ge=1, le=50, description="Tool calls of an agent step at most.")
     heal_references: bool = Field(
         True, description="Ask the executor model, once, what a reference means that a result lacks."
     )
@@ -84,10 +81,28 @@ class Settings(BudgetSettings):
         values = dict(given or {})
         for key in values:
             _require_known(key)
+        return cls._made(values)
+
+    @classmethod
+    def _made(cls, values: Mapping[str, Any]) -> Self:
         try:
             return cls(**values)
         except ValidationError as error:
             raise SettingsError(_explain(error)) from None
+        except (ConfigFault, PydanticSettingsError) as error:
+            raise SettingsError(str(error)) from None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments before the environment before the file."""
+        return init_settings, env_settings, ConfigSource(settings_cls)
 
     def with_overrides(self, pairs: Iterable[str]) -> Self:
         """These settings with `KEY=VALUE` texts laid over them; raises SettingsError."""
@@ -98,10 +113,7 @@ class Settings(BudgetSettings):
                 raise SettingsError(f"setting {pair!r} has no value: write --set KEY=VALUE")
             _require_known(key.strip())
             values[key.strip()] = text.strip()
-        try:
-            return type(self)(**values)
-        except ValidationError as error:
-            raise SettingsError(_explain(error)) from None
+        return self._made(values)
 
     @property
     def template_folders(self) -> list[Path]:
@@ -125,5 +137,5 @@ def _require_known(key: str) -> None:
 def _explain(error: ValidationError) -> str:
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"]) or "settings"
-    source = f"or PLANRAIL_{name.upper()} of the environment"
+    source = f"or PLANRAIL_{name.upper()} of the environment, or of {CONFIG_FILE}"
     return f"setting {name!r} ({source}) does not accept {first.get('input')!r}: {first['msg']}"
