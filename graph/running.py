@@ -160,7 +160,8 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
             return await self._ended(place, run_id, snapshot, given)
         check_stored_plan(snapshot.values, self.engine)
         if given is None or given.resume is None:
-            asked = any(task.interrupts for task in snapshot.tasks)
+            # A kill may have come when some of the questions were asked, or had given way, and some not.
+            asked = any(task.interrupts or task.result is not None for task in snapshot.tasks)
             return _Ready(given, run_id, frozenset() if asked else None)
         answered = read_resume(given, snapshot, self.engine)
         return _Ready(answered.command, run_id, answered.steps)

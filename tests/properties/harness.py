@@ -13,6 +13,7 @@ from langgraph.types import Command
 from checkpoints import Journal
 from graph.build import build_graph
 from graph.intake import RunNotFoundError
+from graph.plan import RunStatus
 from graph.running import PlanrailGraph
 from tests.properties.durable import InFile, Memory
 from tests.properties.reference import Reference
@@ -60,6 +61,7 @@ class Harness:
         self.world = World(self.specs, max_concurrency)
         self.document: dict[str, Any] | None = None
         self.statuses: dict[str, str] = {}
+        self.is_open = False
 
     async def process(self, given: Any, fault: Fault = NO_FAULT) -> bool:
         """One process from its start to its end; True when it ended by itself and left a document."""
@@ -108,6 +110,7 @@ class Harness:
         with self.durable.opened(Fuse()) as (_, store):
             log = await Journal(store, RUN_ID).load()
         statuses = {key: entry.status.value for key, entry in log.steps.items()}
+        self.is_open = log.run is not None and log.run.status in (RunStatus.RUNNING, RunStatus.WAITING)
         for step_id, before in self.statuses.items():
             if before in FINAL and statuses[step_id] != before:
                 self.world.broken.append(f"{step_id} went from {before} to {statuses[step_id]}")
