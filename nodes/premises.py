@@ -55,7 +55,8 @@ def waits_for_check(session: RunSession, step: Step) -> bool:
 
 def _is_due_before(session: RunSession, step: Step, checks: Checks) -> bool:
     board = session.require_board()
-    tool = session.engine.tool_of(step)
+    # An agent may write with any of its tools; the first one stands for them.
+    tool = next((each for each in session.engine.tools_of(step) if each.effect == "write"), None)
     return due_before(step, tool, board.plan, statuses=board.statuses, entries=board.entries, checks=checks)
 
 
@@ -63,8 +64,9 @@ def _is_due_after(session: RunSession, step_id: str, checks: Checks) -> bool:
     board = session.require_board()
     if step_id not in board.statuses:
         return False
-    step = board.step(step_id)
-    return due_after(step, session.engine.tool_of(step), board.entries.get(step_id), checks)
+    step, tools = board.step(step_id), session.engine.tools_of(board.step(step_id))
+    tool = next((each for each in tools if each.policy.money), None)
+    return due_after(step, tool, board.entries.get(step_id), checks)
 
 
 async def check_premises(session: RunSession) -> None:

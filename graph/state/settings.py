@@ -54,6 +54,12 @@ class Settings(BudgetSettings):
     structured_method: Literal["auto", "json_schema", "function_calling", "json_mode", "prompt"] = Field(
         "auto", description="How models are asked for JSON; auto finds out once what an endpoint takes."
     )
+    agent_method: Literal["auto", "tools", "structured"] = Field(
+        "auto",
+        description="How agents choose their next call: by tool calling, or as one JSON object for endpoints "
+        "without it; auto finds out once.",
+    )
+    max_agent_iterations: int = Field(8, ge=1, le=50, description="Tool calls of an agent step at most.")
     heal_references: bool = Field(
         True, description="Ask the executor model, once, what a reference means that a result lacks."
     )

@@ -174,6 +174,18 @@ async def test_an_agent_with_writes_is_approved_as_a_whole_first(shop: Shop) -> 
     assert [(row["step"], row["tool"]) for row in result["effects"]] == [("work", "pay")]
 
 
+async def test_the_plans_premises_are_checked_before_an_agent_that_may_write(shop: Shop) -> None:
+    worker, doubter = says(DONE), says({"reason": "it was paid", "valid": False, "broken_assumption": "due"})
+    models = {"executor": worker, "validator": doubter}
+
+    result = await graph(shop, models, approve_at="never", max_replans=0).ainvoke(
+        given(step("look", "look", {"order": "A1"}), agent("pay", depends_on=["look"])), thread()
+    )
+
+    assert (worker.prompts, len(doubter.prompts)) == ([], 1)
+    assert "due" in result["reason"]
+
+
 async def test_the_same_write_is_made_once_and_a_made_up_one_never(shop: Shop) -> None:
     invented = {"tool": "pay", "args": {"to": "eve@x.com", "amount": 40}}
     model = says(LOOK, PAY, PAY, invented, {**PAY, "args": {"to": "ann@x.com", "amount": 41}}, DONE)

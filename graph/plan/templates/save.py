@@ -52,7 +52,7 @@ def template_of(
         raise TemplateError(
             f"param {strange[0]} of the plan is no text, number or truth: no template takes it"
         )
-    used = {step.tool for step in plan.steps if isinstance(step, ToolStep)}
+    used = {name for step in plan.steps for name in step.tool_names}
     known = {**own, **values}
     data = {
         "name": name,

@@ -77,7 +77,7 @@ class Template(BaseModel):
     @property
     def used_tools(self) -> frozenset[str]:
         """The tools that its steps call."""
-        return frozenset(step.tool for step in self._parsed().steps if isinstance(step, ToolStep))
+        return frozenset(name for step in self._parsed().steps for name in step.tool_names)
 
     @property
     def asks_model(self) -> bool:
