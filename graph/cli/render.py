@@ -34,6 +34,8 @@ def run_lines(view: RunView, database: str) -> Iterator[Line]:
     yield f"goal    {short(view.entry.goal, 200)}"
     if view.entry.reason:
         yield f"reason  {visible(view.entry.reason)}"
+    if spent := spent_text(document["usage"]):
+        yield f"spent   {spent}"
     if view.plan is not None:
         yield ""
         yield from _step_lines(view.plan, document["steps"])
@@ -45,6 +47,18 @@ def run_lines(view: RunView, database: str) -> Iterator[Line]:
         yield ""
         yield "its process ended before the run did; go on with"
         yield f"  {command_line('resume', view.entry.run_id, database=database)}"
+
+
+def spent_text(usage: Mapping[str, Any]) -> str:
+    """What a run has spent, in words; empty when it called nothing."""
+    counts = {"model call": usage.get("model_calls"), "tool call": usage.get("tool_calls")}
+    parts = [f"{n:,} {what}{'s' if n > 1 else ''}" for what, n in counts.items() if n]
+    if usage.get("model_calls"):
+        tokens = (usage.get("input_tokens") or 0) + (usage.get("output_tokens") or 0)
+        parts.append(f"{tokens:,} tokens{' (some estimated)' if usage.get('estimated') else ''}")
+        cost = usage.get("cost")
+        parts.append("cost unknown" if cost is None else f"cost {cost:.4g}")
+    return ", ".join(parts)
 
 
 def pending_lines(run_id: str, pending: Sequence[Mapping[str, Any]], database: str) -> Iterator[Line]:
