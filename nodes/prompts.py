@@ -19,6 +19,8 @@ PLANNER = """You plan work that a program carries out step by step. Reply with o
 A step is one of
   {"id": "s1", "action": "tool", "tool": NAME, "args": {...}, "depends_on": []}
   {"id": "s2", "action": "llm", "instruction": "...", "depends_on": ["s1"]}
+  {"id": "s3", "action": "agent", "instruction": "...", "tools": [NAMES], "depends_on": []}: only where the
+  calls depend on what the step itself finds; otherwise tool steps
 A step uses an earlier result by reference: "${s1}" for the whole, "${s1.field}" for a part, in any string.
 An argument that must be picked out of the results of depends_on, and that no reference can name, is null.
 Steps that do not depend on each other run at the same time, so list only real dependencies. Lookups come

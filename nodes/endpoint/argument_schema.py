@@ -8,7 +8,7 @@ from nodes.endpoint.strict import Schema, nullable
 REFERENCE: Schema = {"$ref": "#/$defs/reference"}
 REFERENCE_PATTERN = r'^\$\{[^{}"\\\n\r]+\}$'
 _SCALARS = ("integer", "number", "boolean")
-_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _ITEM_BOUNDS = ("minItems", "maxItems")
 _MAX_LEVELS = 3
 _MAX_REFS = 20
@@ -107,7 +107,9 @@ def _of_kind(kind: Any, option: Mapping[str, Any], root: Mapping[str, Any], leve
     if kind in ("string", "null"):
         yield {"type": kind}
     elif kind in _SCALARS:
-        yield {"type": kind, **{key: option[key] for key in _BOUNDS if _is_number(option.get(key))}}
+        bounds = {key: option[key] for key in _BOUNDS if _is_number(option.get(key))}
+        # A grammar for integers is built from the digits of their bounds.
+        yield {"type": kind, **{k: v for k, v in bounds.items() if kind != "integer" or isinstance(v, int)}}
     elif kind == "array" and level < _MAX_LEVELS and isinstance(option.get("items"), Mapping):
         bounds = {key: option[key] for key in _ITEM_BOUNDS if _is_number(option.get(key))}
         yield {"type": "array", "items": _value(option["items"], root, level + 1), **bounds}

@@ -5,12 +5,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
-from graph.plan import LlmStep, ToolStep, references
+from graph.plan import AgentStep, LlmStep, ToolStep, references
 from nodes.endpoint.argument_schema import kinds, options
 from nodes.endpoint.near_json import NotReadable, read_value
 from tools import RegisteredTool, ToolRegistry
 
-_KNOWN_FIELDS = frozenset(ToolStep.model_fields) | frozenset(LlmStep.model_fields)
+_KNOWN_FIELDS = frozenset(name for kind in (ToolStep, LlmStep, AgentStep) for name in kind.model_fields)
 _NULL_SAYS_NOTHING = ("require_approval", "optional", "on_dependency_failure")
 """Fields that a plan's schema makes a model give, with null for what it does not want to say."""
 
@@ -79,7 +79,8 @@ class _Mending:
 
     def _name_action(self) -> None:
         if self.step.get("action") is None:
-            does = [name for name, says in (("tool", "tool"), ("llm", "instruction")) if self.step.get(says)]
+            told = "agent" if self.step.get("tools") else "llm"
+            does = [name for name, says in (("tool", "tool"), (told, "instruction")) if self.step.get(says)]
             if len(does) == 1:
                 self.step["action"] = does[0]
                 self._note(f"took it as a step of action {does[0]!r}, which its fields say")

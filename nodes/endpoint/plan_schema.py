@@ -17,6 +17,8 @@ MAX_STEPS = 100
 """More steps than a planner is given room for at once, whatever the limit of a plan."""
 
 _TEXT: Schema = {"type": "string"}
+_TOOL: Schema = {"$ref": "#/$defs/tool"}
+_SPARE_VALUES = 50
 _SHARED: dict[str, Schema] = {
     "reference": {"type": "string", "pattern": REFERENCE_PATTERN},
     "ids": {"type": "array", "items": _TEXT},
@@ -39,9 +41,11 @@ def plan_form(registry: ToolRegistry, max_steps: int, *, answers: bool) -> Form:
 
     Where the tools' own schemas are too large for the strict subset's limits, arguments are JSON text.
     """
-    schema = _reply([*_tool_steps(registry), _llm_step()], max_steps, answers=answers)
+    free = [_llm_step(), *([_agent_step()] if registry else [])]
+    shared = {**_SHARED, "tool": _tool_name(registry)} if registry else _SHARED
+    schema = _reply([*_tool_steps(registry), *free], shared, max_steps, answers=answers)
     if not within_limits(schema):
-        schema = _reply([_any_tool_step(registry), _llm_step()], max_steps, answers=answers)
+        schema = _reply([_any_tool_step(), *free], shared, max_steps, answers=answers)
     return Form("plan", schema, strict=within_limits(schema), told=_TOLD)
 
 
@@ -50,7 +54,7 @@ def reads_first(registry: ToolRegistry) -> list[RegisteredTool]:
     return sorted((registry[name] for name in registry.names()), key=lambda tool: tool.effect != "read")
 
 
-def _reply(steps: list[Schema], max_steps: int, *, answers: bool) -> Schema:
+def _reply(steps: list[Schema], shared: Schema, max_steps: int, *, answers: bool) -> Schema:
     names = [f"step{number}" for number in range(1, len(steps) + 1)]
     plan = _closed(
         steps={
@@ -62,7 +66,7 @@ def _reply(steps: list[Schema], max_steps: int, *, answers: bool) -> Schema:
         assumptions={"type": "array", "items": _TEXT, "maxItems": 5},
     )
     kinds = [_closed(plan=plan), *([_closed(answer=_TEXT)] if answers else []), _closed(cannot=_TEXT)]
-    definitions = {**_SHARED, **dict(zip(names, steps, strict=True))}
+    definitions = {**shared, **dict(zip(names, steps, strict=True))}
     return {**_closed(reply={"anyOf": kinds}), "$defs": definitions}
 
 
@@ -81,10 +85,19 @@ def _tool_steps(registry: ToolRegistry) -> Iterator[Schema]:
         yield _step("tool", tool=name, args=argument_schema(tool.args_schema))
 
 
-def _any_tool_step(registry: ToolRegistry) -> Schema:
+def _any_tool_step() -> Schema:
+    args: Schema = {"type": "string", "description": "the arguments as a JSON object"}
+    return _step("tool", tool=_TOOL, args=args)
+
+
+def _agent_step() -> Schema:
+    tools: Schema = {"type": "array", "items": _TOOL, "minItems": 1}
+    return _step("agent", instruction=_TEXT, tools=tools)
+
+
+def _tool_name(registry: ToolRegistry) -> Schema:
     names = [tool.name for tool in reads_first(registry)]
-    name: Schema = {"type": "string", "enum": names} if len(names) <= MAX_ENUM_VALUES else _TEXT
-    return _step("tool", tool=name, args={"type": "string", "description": "the arguments as a JSON object"})
+    return {"type": "string", "enum": names} if len(names) <= MAX_ENUM_VALUES - _SPARE_VALUES else _TEXT
 
 
 def _llm_step() -> Schema:

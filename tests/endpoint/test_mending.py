@@ -100,9 +100,12 @@ def test_null_for_an_argument_that_takes_null_or_anything_is_its_value() -> None
 
 
 def test_a_missing_action_follows_from_the_fields_where_they_agree() -> None:
-    steps, notes = mend({"id": "a", "tool": "web_search"}, {"id": "b", "instruction": "think"}, {"id": "c"})
-    assert [step.get("action") for step in steps] == ["tool", "llm", None]
-    assert len(notes) == 2
+    look = {"id": "d", "instruction": "look", "tools": ["web_search"]}
+    steps, notes = mend(
+        {"id": "a", "tool": "web_search"}, {"id": "b", "instruction": "think"}, {"id": "c"}, look
+    )
+    assert [step.get("action") for step in steps] == ["tool", "llm", None, "agent"]
+    assert len(notes) == 3
 
 
 @pytest.mark.parametrize("plan", [{}, {"steps": None}, {"steps": [1]}, {"steps": "s1"}])

@@ -148,7 +148,8 @@ def test_the_schema_stays_inside_the_documented_strict_subset(name: str) -> None
 def test_tools_too_many_for_the_limits_are_named_and_take_their_arguments_as_text() -> None:
     form = plan_form(REGISTRIES["too much for the limits"], 200, answers=True)
     step = form.schema["$defs"]["step1"]["properties"]
-    assert len(step["tool"]["enum"]) == 400
+    assert step["tool"] == {"$ref": "#/$defs/tool"}
+    assert len(form.schema["$defs"]["tool"]["enum"]) == 400
     assert step["args"]["type"] == "string"
     assert form.strict
 
@@ -178,6 +179,16 @@ def test_a_reference_is_allowed_wherever_a_value_is_and_other_text_is_not() -> N
     assert not validator.is_valid({**plain, "count": "three"})
     assert not validator.is_valid({**plain, "count": "${s1.x} or so"})
     assert not validator.is_valid({name: value for name, value in plain.items() if name != "note"})
+
+
+def test_steps_without_a_tool_of_their_own_are_offered_after_those_with_one() -> None:
+    steps = plan_form(Office().tools(), 200, answers=True).schema["$defs"]
+    assert steps["step4"]["properties"]["action"]["enum"] == ["llm"]
+    agent = steps["step5"]["properties"]
+    assert agent["action"]["enum"] == ["agent"]
+    assert agent["tools"]["items"] == {"$ref": "#/$defs/tool"}
+    assert steps["tool"]["enum"] == ["web_search", "book", "write_file"]
+    assert "step2" not in plan_form(ToolRegistry.of(), 200, answers=True).schema["$defs"]
 
 
 def test_a_replanner_is_not_offered_an_answer() -> None:
