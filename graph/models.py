@@ -10,6 +10,7 @@ from pydantic import SecretStr
 ROLES = ("planner", "executor", "validator", "replanner", "reporter")
 DEFAULT = "default"
 DEFAULT_MODEL = "gpt-4.1-mini"
+OPENAI_URL = "https://api.openai.com/v1"
 _NO_KEY = "no-key"
 
 
@@ -31,7 +32,7 @@ def models_from_environment(environ: Mapping[str, str] | None = None) -> dict[st
     Returns:
         Nothing when no key and no endpoint is set.
     """
-    return {role: _chat_model(address) for role, address in addresses(environ).items()}
+    return {role: chat_model(address) for role, address in addresses(environ).items()}
 
 
 def addresses(environ: Mapping[str, str] | None = None) -> dict[str, ModelAddress]:
@@ -61,7 +62,8 @@ def _own(role: str, env: Mapping[str, str], name: str, shared: ModelAddress | No
     return ModelAddress(model or name, shared.base_url, SecretStr(key) if key else shared.api_key)
 
 
-def _chat_model(address: ModelAddress) -> BaseChatModel:
+def chat_model(address: ModelAddress) -> BaseChatModel:
+    """A LangChain chat model for that address."""
     from langchain_openai import ChatOpenAI  # noqa: PLC0415 - a second of import for who has no endpoint
 
     # Retries are the executor's to count and to space out.

@@ -13,6 +13,7 @@ from graph.cli.configuring import settings
 from graph.cli.errors import ExitCode, error_code, error_line, exit_code_of_error
 from graph.cli.looking import check, runs, show, steps
 from graph.cli.planning import plan
+from graph.cli.probing import models_app
 from graph.cli.templating import template_app, templates
 from graph.cli.terminal import prepare_streams, write_json, write_lines
 from graph.cli.working import approve, decide, demo, reject, resume, run
@@ -44,6 +45,7 @@ for _command in (
 ):
     app.command()(_command)
 app.add_typer(template_app, name="template")
+app.add_typer(models_app, name="models")
 
 
 def run_command(argv: Sequence[str] | None = None) -> int:

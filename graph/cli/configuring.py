@@ -9,7 +9,7 @@ from graph.cli import options
 from graph.cli.errors import ExitCode
 from graph.cli.inputs import read_settings
 from graph.cli.terminal import short, table, visible, write_json, write_lines
-from graph.models import ROLES, addresses
+from graph.models import OPENAI_URL, ROLES, ModelAddress, addresses
 from graph.state import CONFIG_VARIABLE, Settings, config_path
 from graph.state.config_file import read_config
 
@@ -70,8 +70,8 @@ def _unknown_line(name: str) -> str:
     return f"{visible(name)} is not read{f': did you mean {close[0]}?' if close else ''}"
 
 
-def _model_row(role: str, address: Any) -> dict[str, Any]:
-    url = address.base_url or "https://api.openai.com/v1"
+def _model_row(role: str, address: ModelAddress) -> dict[str, Any]:
+    url = address.base_url or OPENAI_URL
     return {"role": role, "model": address.model, "base_url": url}
 
 
