@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from jsonschema import Draft202012Validator
@@ -125,7 +125,8 @@ async def _ask_in_form(
     methods = methods_of(how.model, session.settings.structured_method)
     failed: CallFailed | None = None
     for method in facts.usable(methods, form.name) or [methods[-1]]:
-        reply = await ask(session.engine, how, _told(messages, form, method), _options(form, method))
+        asked, options = _told(messages, form, method), _options(form, method)
+        reply = await _ask_once_first(session, how, asked, options, known=facts.works == method)
         if isinstance(reply, AIMessage):
             facts.confirm(method)
             return reply
@@ -135,6 +136,23 @@ async def _ask_in_form(
         failed = reply
     assert failed is not None
     return _no_method(failed, session.settings.structured_method)
+
+
+async def _ask_once_first(
+    session: RunSession, how: Ask, messages: list[BaseMessage], options: Options, *, known: bool
+) -> AIMessage | CallFailed:
+    """One reply. Where it is not known that tools work, one timeout says that they do not.
+
+    Some servers take a forced tool call and never answer it.
+    """
+    if known or not options.tools:
+        return await ask(session.engine, how, messages, options)
+    reply = await ask(session.engine, replace(how, attempts=1), messages, options)
+    if isinstance(reply, AIMessage) or reply.kind == "hard":
+        return reply
+    if reply.code == "timeout":
+        return replace(reply, kind="hard", code=METHOD_REJECTED)
+    return await ask(session.engine, how, messages, options)
 
 
 def _no_method(failed: CallFailed, chosen: str) -> CallFailed:

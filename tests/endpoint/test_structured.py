@@ -1,5 +1,6 @@
 """One structured answer, whatever the endpoint takes."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -110,6 +111,21 @@ async def test_an_endpoint_that_takes_nothing_is_one_clear_error() -> None:
     assert "bad request" in answer.message
     assert "check the model's name" in answer.message
     assert len(server.requests) == 4
+
+
+async def test_an_endpoint_that_never_answers_a_forced_tool_call_is_asked_without_tools() -> None:
+    slow = replace(obj(ANN), delay=4.0)
+    with OpenAIServer(_by_way(json_schema=NO_FORMAT, function_calling=slow, json_object=obj(ANN))) as server:
+        assert await _asked(server, llm_timeout=1.5) == ANN
+    assert [_way(body) for body in server.requests] == ["json_schema", "function_calling", "json_object"]
+
+
+async def test_a_busy_endpoint_is_not_taken_for_one_without_tools() -> None:
+    busy = error(503, "overloaded")
+    replies = iter([NO_FORMAT, busy, busy, calls(call("person", ANN))])
+    with OpenAIServer(lambda _body: next(replies)) as server:
+        assert await _asked(server) == ANN
+    assert [_way(body) for body in server.requests] == ["json_schema", *["function_calling"] * 3]
 
 
 async def test_a_way_that_was_set_is_the_only_one_tried() -> None:
