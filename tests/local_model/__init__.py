@@ -1,0 +1,1 @@
+"""Office tasks for a real model behind an OpenAI-compatible endpoint."""

@@ -1,0 +1,58 @@
+"""The report: a line for each task, and the rates over all."""
+
+from collections.abc import Sequence
+
+from tests.local_model.running import Outcome
+
+HEADS = (
+    "task", "kind", "right", "plan", "sent back", "mended", "replans", "wrong", "repeated",
+    "calls", "tokens", "s",
+)  # fmt: skip
+
+
+def table(outcomes: Sequence[Outcome]) -> list[str]:
+    """Lines of text; none without outcomes."""
+    if not outcomes:
+        return []
+    rows = [HEADS, *map(_cells, outcomes)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return [*lines, "", *_sums(outcomes)]
+
+
+def _cells(outcome: Outcome) -> tuple[str, ...]:
+    usage = outcome.document["usage"]
+    counts = (
+        outcome.refused,
+        outcome.mended,
+        outcome.document["replans"],
+        outcome.wrong,
+        outcome.repeated,
+        usage["model_calls"],
+        usage["input_tokens"] + usage["output_tokens"],
+        round(outcome.seconds),
+    )
+    told = "right" if outcome.right else ", ".join(outcome.faults)
+    return (outcome.task.name, outcome.task.kind, told, outcome.validity, *map(str, counts))
+
+
+def _sums(outcomes: Sequence[Outcome]) -> list[str]:
+    usages = [outcome.document["usage"] for outcome in outcomes]
+    kinds = {
+        outcome.task.kind: [o for o in outcomes if o.task.kind == outcome.task.kind] for outcome in outcomes
+    }
+    by_kind = ", ".join(f"{kind} {_share([o.right for o in each])}" for kind, each in kinds.items())
+    return [
+        f"a usable plan, answer or refusal at once: {_share([o.validity == 'at once' for o in outcomes])}",
+        f"after repair: {_share([o.validity != 'none' for o in outcomes])}",
+        f"finished right: {_share([o.right for o in outcomes])} ({by_kind})",
+        f"plans sent back {sum(o.refused for o in outcomes)}, slips mended {sum(o.mended for o in outcomes)}",
+        f"wrong writes {sum(o.wrong for o in outcomes)}, repeated writes {sum(o.repeated for o in outcomes)}",
+        f"model calls {sum(u['model_calls'] for u in usages)}, prompt tokens "
+        f"{sum(u['input_tokens'] for u in usages)}, answer tokens {sum(u['output_tokens'] for u in usages)}, "
+        f"seconds {sum(o.seconds for o in outcomes):.0f}",
+    ]
+
+
+def _share(found: Sequence[bool]) -> str:
+    return f"{sum(found)} of {len(found)} ({100 * sum(found) / len(found):.0f} %)"
