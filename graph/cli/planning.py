@@ -149,11 +149,12 @@ def _forecast_lines(told: Forecast) -> list[str]:
         for each in told.approvals
     ]
     cost = "unknown, its model has no price (setting prices)" if told.cost is None else f"{told.cost:.4f}"
+    agents = f", and up to {told.agent_calls} of each by agents" if told.agent_calls else ""
     guessed = f"  ({len(told.guessed)} steps never timed, guessed)" if told.guessed else ""
     return [
         f"approvals    {len(approvals) or 'none'}",
         *approvals,
-        f"calls        {told.tool_calls} of tools, {told.model_calls} of models",
+        f"calls        {told.tool_calls} of tools, {told.model_calls} of models{agents}",
         f"tokens       about {told.input_tokens} in, {told.output_tokens} out",
         f"cost         {cost}",
         f"time         about {told.seconds:.1f} s{guessed}",

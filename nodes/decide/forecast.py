@@ -9,6 +9,7 @@ from typing import Any
 
 from checkpoints import StepEntry
 from graph.plan import (
+    AgentStep,
     Plan,
     Step,
     StepStatus,
@@ -19,7 +20,7 @@ from graph.plan import (
     topological_order,
 )
 from graph.state import Price, Settings
-from nodes.decide.approvals import effective_risk, standing_reason
+from nodes.decide.approvals import agent_reason, effective_risk, standing_reason
 from nodes.decide.budget import PER_MILLION, estimated_tokens
 from tools import RegisteredTool
 
@@ -56,6 +57,9 @@ class ExpectedApproval:
 class Forecast:
     """What a plan will need if no step fails. `guessed` are the steps that no earlier run has timed.
 
+    `agent_calls` are the tool calls that its agents may make at most, each with a model call; they are in no
+    other number, since nobody knows how many it will be.
+
     `seconds` is the makespan under the cap on steps at once, without anybody's time to decide; `cost` is None
     when a model is asked and has no price.
     """
@@ -63,6 +67,7 @@ class Forecast:
     approvals: tuple[ExpectedApproval, ...]
     tool_calls: int
     model_calls: int
+    agent_calls: int
     input_tokens: int
     output_tokens: int
     cost: float | None
@@ -104,6 +109,7 @@ def forecast(plan: Plan, tools: Tools, settings: Settings, past: Past, price: Pr
         approvals=tuple(found for step in plan.steps if (found := _approval(step, tools, settings))),
         tool_calls=sum(isinstance(step, ToolStep) for step in plan.steps),
         model_calls=len(asking),
+        agent_calls=sum(step.max_iterations for step in plan.steps if isinstance(step, AgentStep)),
         input_tokens=told,
         output_tokens=said,
         cost=_cost(told, said, price) if asking else 0.0,
@@ -116,7 +122,8 @@ def _approval(step: Step, tools: Tools, settings: Settings) -> ExpectedApproval 
     tool = tools.get(step.tool) if isinstance(step, ToolStep) else None
     if settings.approve_at == "never":
         return None
-    reason, certain = standing_reason(step, tool, settings), True
+    used = [tools[name] for name in step.tool_names if name in tools]
+    reason, certain = agent_reason(step, used, settings) or standing_reason(step, tool, settings), True
     if reason is None and tool is not None and isinstance(step, ToolStep) and tool.policy.approve_when:
         certain = not step.open_args and not has_reference(step.args)
         reason = (
@@ -125,7 +132,7 @@ def _approval(step: Step, tools: Tools, settings: Settings) -> ExpectedApproval 
     if reason is None:
         return None
     name = step.tool if isinstance(step, ToolStep) else None
-    return ExpectedApproval(step.id, name, effective_risk(step, tool).value, reason, certain)
+    return ExpectedApproval(step.id, name, effective_risk(step, *used).value, reason, certain)
 
 
 def _kind(step: Step) -> str:

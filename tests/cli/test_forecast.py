@@ -92,6 +92,16 @@ def test_approvals_are_foretold_as_far_as_arguments_are_known() -> None:
     assert told.approvals[0].risk == "high"
 
 
+def test_an_agent_that_may_write_is_approved_as_a_whole_and_its_calls_are_bounded() -> None:
+    agent = {"id": "a", "action": "agent", "instruction": "tidy up", "tools": ["look", "wipe"]}
+
+    told = _told(_plan({**agent, "max_iterations": 5}))
+
+    assert [(each.step, each.risk, each.certain) for each in told.approvals] == [("a", "high", True)]
+    assert (told.tool_calls, told.agent_calls) == (0, 5)
+    assert _told(_plan({**agent, "tools": ["look"]})).approvals == ()
+
+
 def test_nobody_is_asked_when_the_setting_says_never() -> None:
     assert _told(_plan(_tool("b", "wipe", what="x")), approve_at="never").approvals == ()
 

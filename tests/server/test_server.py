@@ -20,13 +20,13 @@ CHAIN = plan(
 )
 
 
-async def test_the_graph_is_listed_and_takes_only_goal_and_plan(studio: Studio) -> None:
+async def test_the_graph_is_listed_and_takes_a_goal_a_plan_or_a_template(studio: Studio) -> None:
     (assistant,) = await studio.client.assistants.search()
     schemas = await studio.client.assistants.get_schemas(assistant["assistant_id"])
 
     assert assistant["graph_id"] == GRAPH
     taken, given = schemas["input_schema"] or {}, schemas["output_schema"] or {}
-    assert set(taken["properties"]) == {"goal", "plan"}
+    assert set(taken["properties"]) == {"goal", "plan", "template", "params"}
     assert taken["properties"]["goal"]["type"] == "string"
     assert not taken.get("required")
     assert set(given["properties"]) == set(OUTPUT_KEYS)

@@ -74,7 +74,9 @@ def test_a_pattern_holds_for_the_whole_text() -> None:
         Param(pattern=r"[A-Z]\d+").read("A1; drop")
 
 
-@given(st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=50).filter(str.strip))
+@given(
+    st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1, max_size=50).filter(str.strip)
+)
 def test_a_parameter_reaches_the_step_as_it_is_whatever_it_holds(who: str) -> None:
     plan = TEMPLATE.fill({"who": who})
     step: Any = plan.to_json()["steps"]

@@ -115,3 +115,11 @@ def test_values_that_the_goal_does_not_say_are_made_up() -> None:
     assert made_up(TEMPLATE, params, "greet Ada 3 times") == ()
     assert made_up(TEMPLATE, params, "greet Ada") == ("times",)
     assert made_up(TEMPLATE, params, "greet somebody 3 times") == ("who",)
+
+
+def test_the_tools_of_agents_belong_to_a_template_too() -> None:
+    agent = {"id": "a", "action": "agent", "instruction": "look into ${params.who}", "tools": ["look"]}
+    steps = Template.model_validate({**GREETING, "match": [], "plan": {"goal": "g", "steps": [agent]}})
+
+    assert tool_faults(steps, {}) == ("there is no tool 'look'",)
+    assert steps.asks_model
