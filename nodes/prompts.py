@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from graph.plan import AgentStep, LlmStep, Plan, PlanProblem, clipped
+from graph.plan import LlmStep, Plan, PlanProblem, clipped
 from graph.state import Settings
 from nodes.endpoint.plan_schema import reads_first
 from nodes.endpoint.signatures import signature
@@ -86,16 +86,13 @@ def told(problem: PlanProblem) -> str:
 
 
 def step_messages(
-    step: LlmStep | AgentStep, instruction: str, goal: str, inputs: Mapping[str, Any], settings: Settings
+    step: LlmStep, instruction: str, goal: str, inputs: Mapping[str, Any], settings: Settings
 ) -> list[BaseMessage]:
     """A step's prompt: its instruction, the goal, and the digests of its dependencies only."""
     parts = [f"The whole task: {clip(goal, settings.digest_chars)}", f"Your step: {instruction}"]
     parts += [data_block(dep, result, settings.digest_chars) for dep, result in inputs.items()]
     if step.choices is not None:
         parts.append(f"Reply with exactly one of: {', '.join(step.choices)}")
-    elif step.output_schema is not None:
-        schema = json.dumps(step.output_schema, ensure_ascii=False)
-        parts.append(f"Reply with one JSON object that fits this JSON schema: {schema}")
     return [SystemMessage(STEP), HumanMessage("\n\n".join(parts))]
 
 

@@ -129,7 +129,7 @@ def read_step_output(step: LlmStep | AgentStep, reply: AIMessage) -> Any:
     return _structured(text, step.output_schema)
 
 
-def fitting_answer(step: AgentStep, result: Any) -> Any:
+def fitting_answer(step: LlmStep | AgentStep, result: Any) -> Any:
     """A result that came as JSON, as the step wants it; raises BadReply."""
     if step.choices is not None:
         return _choice(result if isinstance(result, str) else "", step.choices)

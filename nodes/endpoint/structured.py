@@ -83,7 +83,7 @@ async def ask_object(
     asked = list(messages)
     problem = ""
     for _ in range(redos + 1):
-        reply = await _ask_in_form(session, how, asked, form)
+        reply = await ask_in_form(session, how, asked, form)
         if isinstance(reply, CallFailed):
             return reply
         try:
@@ -117,7 +117,7 @@ def methods_of(model: BaseChatModel, chosen: str) -> tuple[str, ...]:
     return (FUNCTION_CALLING, PROMPT) if calls_tools(model) else (PROMPT,)
 
 
-async def _ask_in_form(
+async def ask_in_form(
     session: RunSession, how: Ask, messages: Sequence[BaseMessage], form: Form
 ) -> AIMessage | CallFailed:
     """One reply by the best method that the endpoint takes; a refused one is not tried again."""

@@ -2,18 +2,27 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from graph.plan import LlmStep, StepStatus
 from nodes.books import charged
+from nodes.endpoint.objects import object_of, said
+from nodes.endpoint.request import speaks_openai
+from nodes.endpoint.strict import without_absent
+from nodes.endpoint.structured import Form, ask_in_form
 from nodes.lanes.admission import GLOBAL_CAP, Demand
 from nodes.lanes.results import Result, failed, failed_call, started
 from nodes.lanes.run import StepRun
 from nodes.models import Ask, ask
 from nodes.prompts import step_messages
-from nodes.replies import BadReply, read_step_output
+from nodes.replies import BadReply, fitting_answer, read_step_output
 from tools import CallFailed
+
+NAME = "result"
+"""What models are told that the step's answer is called."""
 
 
 async def run_llm(run: StepRun, step: LlmStep, instruction: str) -> Result:
@@ -24,18 +33,65 @@ async def run_llm(run: StepRun, step: LlmStep, instruction: str) -> Result:
         step, instruction, run.board.plan.goal, inputs, run.session.settings
     )
     how = _ask_for(run, step)
+    form = _form_of(step, how.model)
     problem = ""
     for _ in range(run.session.settings.redo_attempts + 1):
-        reply = await ask(run.session.engine, how, messages)
+        reply = await _asked(run, how, messages, form)
         if isinstance(reply, CallFailed):
             return failed_call(reply)
         try:
-            return Result(StepStatus.SUCCEEDED, read_step_output(step, reply))
+            return Result(StepStatus.SUCCEEDED, _read(step, reply, form))
         except BadReply as bad:
             problem = str(bad)
             run.emit("step_redo", problem)
-            messages = [*messages, reply, HumanMessage(f"That does not fit: {problem}. Answer again.")]
+            messages = [*messages, *said(reply), HumanMessage(f"That does not fit: {problem}. Answer again.")]
     return failed("redo", "output_rejected", problem)
+
+
+def _form_of(step: LlmStep, model: BaseChatModel) -> Form | None:
+    """The shape that is asked for; None for text, and for a choice where no schema goes along with it."""
+    if step.output_schema is not None:
+        return Form.of(step.output_schema if _is_object(step) else _wrapped(step.output_schema), NAME)
+    if step.choices is not None and speaks_openai(model):
+        return Form.of(_wrapped({"enum": list(step.choices)}), NAME)
+    return None
+
+
+def _is_object(step: LlmStep) -> bool:
+    schema = step.output_schema or {}
+    return schema.get("type", "object") == "object"
+
+
+def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {NAME: schema},
+        "required": [NAME],
+        "additionalProperties": False,
+    }
+
+
+async def _asked(
+    run: StepRun, how: Ask, messages: list[BaseMessage], form: Form | None
+) -> AIMessage | CallFailed:
+    if form is None:
+        return await ask(run.session.engine, how, messages)
+    return await ask_in_form(run.session, how, messages, form)
+
+
+def _read(step: LlmStep, reply: AIMessage, form: Form | None) -> Any:
+    """The step's result, out of the shape or, as models without schemas give a choice, bare."""
+    if form is None:
+        return read_step_output(step, reply)
+    try:
+        answer: Any = object_of(reply, NAME)
+    except BadReply:
+        if step.choices is None:
+            raise
+        return read_step_output(step, reply)
+    if step.output_schema is not None and _is_object(step):
+        return fitting_answer(step, without_absent(answer, step.output_schema))
+    return fitting_answer(step, answer.get(NAME))
 
 
 def _ask_for(run: StepRun, step: LlmStep) -> Ask:
