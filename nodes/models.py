@@ -12,6 +12,7 @@ from langgraph.errors import GraphBubbleUp
 
 from graph.state import Engine
 from nodes.decide.retries import Backoff, wait_before_retry
+from nodes.endpoint.endings import broke_off, refusal_of
 from nodes.endpoint.faults import BAD_RESPONSE, REFUSED, Fault, read_fault
 from nodes.endpoint.keys import without_keys
 from nodes.endpoint.request import Options, prepared, speaks_openai
@@ -113,18 +114,9 @@ async def _request(
 
 def _judged(reply: AIMessage) -> AIMessage | CallFailed:
     """The reply, unless the model refused or its endpoint let nothing or only a part through."""
-    refusal = reply.additional_kwargs.get("refusal")
-    if refusal:
-        return CallFailed("hard", REFUSED, f"the model refused: {str(refusal)[:300]}")
-    reason = reply.response_metadata.get("finish_reason")
-    if reason == "content_filter":
-        return CallFailed("hard", REFUSED, "blocked by the endpoint's content filter")
-    if reason is None and _was_streamed(reply):
+    refusal = refusal_of(reply)
+    if refusal is not None:
+        return CallFailed("hard", REFUSED, refusal)
+    if broke_off(reply):
         return CallFailed("soft", BAD_RESPONSE, "the model endpoint ended its stream before the answer's end")
     return reply
-
-
-def _was_streamed(reply: AIMessage) -> bool:
-    """Whether the reply came in chunks: OpenAI's client puts `token_usage`, told or not, on whole ones."""
-    told = reply.response_metadata
-    return told.get("model_provider") == "openai" and "token_usage" not in told

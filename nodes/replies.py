@@ -10,6 +10,7 @@ from jsonschema.exceptions import SchemaError, best_match
 from langchain_core.messages import AIMessage
 
 from graph.plan import AgentStep, LlmStep
+from nodes.endpoint.endings import was_cut
 from nodes.endpoint.near_json import EndsEarly, NotReadable, read_value
 
 THINK_END = "</think>"
@@ -46,7 +47,7 @@ def text_of(reply: AIMessage) -> str:
     refusal = reply.additional_kwargs.get("refusal")
     if refusal:
         raise BadReply(f"the model refused: {refusal}")
-    if reply.response_metadata.get("finish_reason") == "length":
+    if was_cut(reply):
         raise BadReply("the reply was cut off at the token limit: be briefer")
     text = str(reply.text)
     text = _without_reasoning(text)

@@ -5,6 +5,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from nodes.endpoint.endings import was_cut
 from nodes.replies import BadReply, json_object_in, text_of
 
 _SHOWN_CHARS = 8_000
@@ -20,7 +21,7 @@ def object_of(reply: AIMessage, name: str) -> dict[str, Any]:
     calls = [*reply.tool_calls, *reply.invalid_tool_calls]
     if not calls:
         return _unwrapped(json_object_in(text_of(reply)), name)
-    if reply.response_metadata.get("finish_reason") == "length":
+    if was_cut(reply):
         raise BadReply("the reply was cut off at the token limit: be briefer")
     wrong = [call["name"] for call in calls if not _is(call["name"], name)]
     if wrong:

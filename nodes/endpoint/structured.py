@@ -152,7 +152,9 @@ async def _ask_once_first(
         return reply
     if reply.code == "timeout":
         return replace(reply, kind="hard", code=METHOD_REJECTED)
-    return await ask(session.engine, how, messages, options)
+    if how.attempts == 1:
+        return reply
+    return await ask(session.engine, replace(how, attempts=how.attempts - 1), messages, options)
 
 
 def _no_method(failed: CallFailed, chosen: str) -> CallFailed:

@@ -127,6 +127,12 @@ async def test_a_busy_endpoint_is_not_taken_for_one_without_tools() -> None:
         assert await _asked(server) == ANN
     assert [_way(body) for body in server.requests] == ["json_schema", *["function_calling"] * 3]
 
+    with OpenAIServer(_by_way(json_schema=NO_FORMAT, function_calling=busy)) as server:
+        answer = await _asked(server, llm_attempts=3)
+    assert isinstance(answer, CallFailed)
+    assert answer.code == "http_503"
+    assert len(server.requests) == 1 + 3
+
 
 async def test_a_way_that_was_set_is_the_only_one_tried() -> None:
     with OpenAIServer(NO_FORMAT) as server:
