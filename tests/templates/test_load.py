@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.build import build_graph
-from graph.plan.templates import TemplateError, load_templates, read_template, to_yaml
+from graph.plan.templates import TemplateError, load_templates, match_rules, read_template, to_yaml
 from tests.templates.support import GREETING, hello, write
 
 
@@ -18,6 +18,17 @@ def test_the_complaint_is_shipped_and_nothing_is_wrong_with_it() -> None:
 
     assert list(library.templates) == ["complaint"]
     assert library.problems == ()
+
+
+def test_the_template_of_the_documentation_works() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "templates.md").read_text("utf-8")
+    template = read_template(page.partition("```yaml\n")[2].partition("```")[0])
+
+    goals = ("Send a reminder for INV-7 within 30 days", "remind of INV-8")
+    found = [match_rules([template], goal)[0].params for goal in goals]
+
+    assert found == [{"invoice": "INV-7", "days": 30}, {"invoice": "INV-8", "days": 14}]
+    assert template.fill(found[0]).goal == "remind of invoice INV-7"
 
 
 def test_a_bad_template_is_named_and_the_others_work(tmp_path: Path) -> None:

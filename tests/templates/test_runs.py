@@ -9,7 +9,7 @@ import pytest
 from langchain_core.language_models import BaseChatModel
 
 from graph.build import build_graph
-from graph.intake import InputError
+from graph.intake import InputError, of_parent
 from graph.plan.templates import TemplateError
 from graph.running import PlanrailGraph
 from tests.support.openai_server import OpenAIServer, obj, text
@@ -111,6 +111,14 @@ def test_a_template_is_named_with_its_parameters(folder: Path) -> None:
 def test_an_input_that_means_two_things_is_refused(given: Any, words: str, folder: Path) -> None:
     with pytest.raises(InputError, match=words):
         _graph(folder).invoke(given)
+
+
+def test_params_of_a_parent_graph_are_its_own_unless_a_template_is_named() -> None:
+    assert of_parent({"goal": "g", "params": {"theirs": 1}, "other": 2}) == {"goal": "g"}
+    assert of_parent({"template": "greeting", "params": {"who": "Ada"}}) == {
+        "template": "greeting",
+        "params": {"who": "Ada"},
+    }
 
 
 def test_a_template_that_asks_a_model_needs_one(folder: Path) -> None:
