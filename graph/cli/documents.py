@@ -1,6 +1,7 @@
 """A run as its journal tells it, readable while another process works on it."""
 
 from dataclasses import dataclass
+from itertools import count, takewhile
 from typing import Any
 
 from checkpoints import Journal, OpenedStore, RunBusyError, RunEntry, RunLog, StepEntry, find_run
@@ -58,9 +59,15 @@ async def read_run(opened: OpenedStore, run_id: str, *, whole_outputs: bool) -> 
 
 
 def state_rows(view: RunView) -> list[dict[str, Any]]:
-    """The state table: one row for each step of the current plan, in its order."""
-    ids = [step.id for step in view.plan.steps] if view.plan else []
-    return [_state_row(view.entry.run_id, step_id, view.log.steps.get(step_id)) for step_id in ids]
+    """The state table: one row for each step of the current plan, in its order, its calls behind an agent."""
+    ids = [key for step in view.plan.steps for key in _keys(step.id, view.log)] if view.plan else []
+    return [_state_row(view.entry.run_id, key, view.log.steps.get(key)) for key in ids]
+
+
+def _keys(step_id: str, log: RunLog) -> list[str]:
+    """The step's own key in the journal, and those of the calls that were made within it."""
+    calls = (f"{step_id}#{at}" for at in count())
+    return [step_id, *takewhile(lambda key: key in log.steps and log.steps[key].tool is not None, calls)]
 
 
 def _state_row(run_id: str, step_id: str, entry: StepEntry | None) -> dict[str, Any]:

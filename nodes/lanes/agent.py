@@ -6,7 +6,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.errors import GraphBubbleUp
 
 from checkpoints import StepEntry, StepError
-from graph.plan import AgentStep, StepStatus, ToolStep, clipped
+from graph.plan import AgentStep, Sources, StepStatus, ToolStep, clipped
 from nodes.decide.agent import Action, Finish, Turn, earlier, refusal
 from nodes.decide.approvals import is_approved
 from nodes.decide.budget import Used
@@ -135,7 +135,8 @@ class _Agent:
     ) -> tuple[str, str] | None:
         run = self.run
         given = [turn.output for turn in turns if turn.error is None]
-        sources = await sources_for(run.session, self.step, *given)
+        needed = any(each.grounded & action.args.keys() for each in tools if each.name == action.tool)
+        sources = await sources_for(run.session, self.step, *given) if needed else Sources()
         approved = run.session.settings.approve_at == "never" or is_approved(
             self.step, run.board.plan, self.args, run.decision
         )

@@ -46,4 +46,8 @@ class StepRun:
         )
 
     def emit(self, event: str, message: str = "") -> None:
+        """Tell the stream; what happens to an agent's call is told as `call_...`, with its tool."""
+        if self.item is not None and self.tool is not None:
+            event = event.replace("step_", "call_", 1)
+            message = f"{self.tool.name}: {message}" if message else self.tool.name
         self.session.emit({"type": event, "step": self.step.id, "message": message})

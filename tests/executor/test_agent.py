@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -11,7 +11,8 @@ from langgraph.types import Command, interrupt
 
 from checkpoints import Journal, StepEntry
 from graph.build import build_graph
-from graph.plan import AgentStep, check_plan, parse_plan
+from graph.cli.documents import RunView, state_rows
+from graph.plan import AgentStep, Plan, check_plan, parse_plan
 from tests.executor.shop import (
     CUSTOMER,
     Lines,
@@ -28,7 +29,7 @@ from tests.executor.shop import (
     thread,
 )
 from tests.support.openai_server import OpenAIServer, call, calls, error, obj, text
-from tools import OutcomeUnknown, ToolRegistry, policy
+from tools import IdempotencyKey, OutcomeUnknown, ToolRegistry, policy
 
 LOOK = {"tool": "look", "args": {"order": "A1"}}
 PAY = {"tool": "pay", "args": {"to": "ann@x.com", "amount": 40}}
@@ -298,6 +299,48 @@ async def test_a_write_in_doubt_is_decided_by_a_person_and_the_agent_goes_on(ans
     assert "sent" in model.prompts[1]
 
 
+@pytest.mark.parametrize(("idempotent", "status"), [(True, "succeeded"), (False, "waiting")])
+async def test_a_write_that_a_crash_cut_off_is_repeated_only_with_its_key(
+    idempotent: bool, status: str
+) -> None:
+    keys: list[str] = []
+    begun, never = asyncio.Event(), asyncio.Event()
+
+    @policy(effect="write", idempotent=idempotent)
+    async def send(text: str, key: Annotated[str, IdempotencyKey]) -> str:
+        """Send a text."""
+        keys.append(key)
+        if len(keys) == 1:
+            begun.set()
+            await never.wait()
+        return "sent"
+
+    store, saver = InMemoryStore(), InMemorySaver()
+
+    def built(model: Lines) -> Any:
+        return build_graph(
+            tools=ToolRegistry.of(send),
+            models=model,
+            settings={"approve_at": "never"},
+            checkpointer=saver,
+            store=store,
+        )
+
+    sending = {"tool": "send", "args": {"text": "hello"}}
+    first = asyncio.create_task(built(says(sending)).ainvoke(inputs("send"), thread()))
+    await asyncio.wait_for(begun.wait(), 10)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    model = says({"result": "done"})
+    result = await built(model).ainvoke(None, thread())
+
+    assert result["status"] == status
+    assert len(keys) == (2 if idempotent else 1)
+    assert len(set(keys)) == 1
+    assert len(model.prompts) == (1 if idempotent else 0)
+
+
 # ---------------------------------------------------------------------------------------- by tool calls
 
 
@@ -392,3 +435,27 @@ def test_failures_of_an_agent_are_told(shop: Shop) -> None:
     result = graph(shop, model, max_replans=0).invoke(inputs("look"), thread())
 
     assert error_of(result, "work").startswith("output_rejected")
+
+
+async def test_the_state_table_shows_an_agents_calls_behind_it(shop: Shop) -> None:
+    store = InMemoryStore()
+    models = says(LOOK, DONE)
+    built = build_graph(tools=shop.tools(), models=models, checkpointer=InMemorySaver(), store=store)
+    await built.ainvoke(inputs("look"), thread())
+
+    log = await Journal(store, "t").load()
+    assert log.run is not None
+    view = RunView(log.run, Plan.from_json(log.plans[1]), log, {}, False)
+
+    assert [(row["step_id"], row["status"]) for row in state_rows(view)] == [
+        ("work", "succeeded"),
+        ("work#0", "succeeded"),
+    ]
+
+
+async def test_an_agents_calls_are_told_as_calls(shop: Shop) -> None:
+    built = graph(shop, says(LOOK, DONE))
+    events = [event async for event in built.astream(inputs("look"), thread(), stream_mode="custom")]
+
+    told = [(event["type"], event["message"]) for event in events if event["step"] == "work"]
+    assert told == [("step_started", ""), ("call_started", "look"), ("step_succeeded", "")]
