@@ -26,7 +26,7 @@ SECRET = "sk-loopback-secret-1234567890"
 
 @dataclass(frozen=True)
 class Reply:
-    """One raw answer. `stream` are the chunks for a client that asked for a stream; `cut` ends it after the first."""
+    """One raw answer; `stream` are the chunks for a client that wants a stream, of which `cut` sends one."""
 
     body: bytes
     status: int = 200
@@ -169,9 +169,11 @@ def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             for name, value in {"Content-Type": reply.content_type, **reply.headers}.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(length))
+            # LangChain keeps clients for later; what they would keep open, a test leaves behind.
+            self.send_header("Connection", "close")
             self.end_headers()
             self.wfile.write(reply.body)
-            self.close_connection = reply.cut
+            self.close_connection = True
 
         def _stream(self, reply: Reply) -> None:
             self.send_response(200)
