@@ -19,14 +19,15 @@ _SHARE_CHARS = 200
 def cancel_rest(plan: Plan, statuses: Statuses, entries: Mapping[str, StepEntry]) -> dict[str, StepStatus]:
     """`statuses` with every step that will not run any more marked cancelled.
 
-    A write that was under way when a process ended, and was not looked at since, is in doubt.
+    A write that was under way when a process ended, and was not looked at since, is in doubt, one of an
+    agent's too.
     """
+    begun = {e.step_id for e in entries.values() if e.effect == "write" and e.status is StepStatus.RUNNING}
     closed: dict[str, StepStatus] = {}
     for step in plan.steps:
-        status, entry = statuses.get(step.id, StepStatus.PENDING), entries.get(step.id)
+        status = statuses.get(step.id, StepStatus.PENDING)
         if status in (StepStatus.PENDING, StepStatus.WAITING):
-            begun = entry is not None and entry.effect == "write" and entry.status is StepStatus.RUNNING
-            status = StepStatus.UNKNOWN if begun else StepStatus.CANCELLED
+            status = StepStatus.UNKNOWN if step.id in begun else StepStatus.CANCELLED
         closed[step.id] = status
     return closed
 

@@ -28,8 +28,9 @@ def test_a_write_that_had_begun_is_in_doubt_and_never_told_as_not_run(
     )
 
     closed = cancel_rest(PLAN, {"a": StepStatus.PENDING}, {"a": entry})
+    by_an_agent = cancel_rest(PLAN, {"a": StepStatus.PENDING}, {"a#0": entry.model_copy(update={"item": 0})})
 
-    assert closed == {"a": expected}
+    assert closed == by_an_agent == {"a": expected}
 
 
 def test_a_run_of_which_nothing_was_begun_is_rejected_only_by_a_person() -> None:
