@@ -119,11 +119,11 @@ class Journal:
         await self._durable(synced=synced)
         return kept
 
-    async def put_run(self, entry: RunEntry) -> None:
-        """Write the run's entry, together with all noted ones, and return when it is durable."""
+    async def put_run(self, entry: RunEntry, *, synced: bool = True) -> None:
+        """Write the run's entry, with all noted ones, and return when it is durable; see `commit`."""
         self._check_owner(entry.run_id)
         self._buffer[keys.RUNS, self.run_id] = pack(to_stored(entry))
-        await self._durable()
+        await self._durable(synced=synced)
 
     async def put_plan(self, revision: int, plan_json: JSON) -> None:
         """Write a revision of the plan, together with all noted entries, and return when it is durable."""

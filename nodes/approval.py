@@ -16,7 +16,7 @@ from graph.state import (
     check_edit,
     read_answers,
 )
-from nodes.decide.approvals import decided_call, decision_from, status_after
+from nodes.decide.approvals import decided_call, decision_from, standing_after, status_after
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.rebuild import ensure_board, read_state
 from nodes.lanes.results import blank_entry
@@ -40,7 +40,8 @@ async def approval(state: StepTask, runtime: Runtime[None]) -> dict[str, Any]:
     answer = _ask(request, session.engine)
     await ensure_board(session)
     decision = await _decide(session, request, answer)
-    return {"decisions": {step_id: decision}, "records": await _write_down(session, request, decision)}
+    standing = standing_after(decision, session.decisions.get(step_id))
+    return {"decisions": {step_id: standing}, "records": await _write_down(session, request, decision)}
 
 
 def _ask(request: Request, engine: Engine) -> dict[str, Any]:

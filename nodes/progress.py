@@ -1,13 +1,17 @@
 """What the nodes tell the state and the journal about the run as a whole."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from checkpoints import RunEntry
+from checkpoints import RunEntry, StepEntry
 from graph.plan import Plan, RunStatus, StepStatus
 from graph.state import GraphState, build_document
 from nodes.books import usage_of
 from nodes.lanes.board import Board
+from nodes.lanes.results import blank_entry
 from nodes.session import RunSession
+
+NOT_RUN = frozenset({StepStatus.SKIPPED, StepStatus.CANCELLED})
 
 
 def step_states(board: Board, statuses: dict[str, StepStatus]) -> dict[str, dict[str, Any]]:
@@ -21,6 +25,23 @@ def step_states(board: Board, statuses: dict[str, StepStatus]) -> dict[str, dict
             "attempts": entry.attempts if entry else 0,
         }
     return records
+
+
+def closed_entries(session: RunSession, statuses: Mapping[str, StepStatus]) -> list[StepEntry]:
+    """Entries, put on the board too, of the steps that did not run and whose entry does not say so yet."""
+    board = session.require_board()
+    closed = []
+    for step_id, status in statuses.items():
+        prior = board.entries.get(step_id)
+        if status in NOT_RUN and (prior is None or prior.status is not status):
+            entry = blank_entry(session.run_id, board.plan, board.step(step_id), prior)
+        elif prior is not None and prior.status is StepStatus.RUNNING and status is not StepStatus.PENDING:
+            entry = prior
+        else:
+            continue
+        board.entries[step_id] = entry.model_copy(update={"status": status})
+        closed.append(board.entries[step_id])
+    return closed
 
 
 async def put_run(session: RunSession, state: GraphState, plan: Plan | None, **changes: Any) -> RunEntry:
@@ -38,7 +59,8 @@ async def put_run(session: RunSession, state: GraphState, plan: Plan | None, **c
             **changes,
         }
     )
-    await session.journal.put_run(session.run)
+    # That a run goes on is news for whoever looks; only how it waits or ended must outlive a power cut.
+    await session.journal.put_run(session.run, synced=session.run.status is not RunStatus.RUNNING)
     return session.run
 
 

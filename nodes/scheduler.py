@@ -12,7 +12,7 @@ from nodes.judge import Judgement, judge
 from nodes.lanes.rebuild import rebuild
 from nodes.lanes.results import blank_entry
 from nodes.premises import check_premises
-from nodes.progress import RUNNING, document, put_run, step_states
+from nodes.progress import RUNNING, closed_entries, document, put_run, step_states
 from nodes.session import RunSession
 
 
@@ -24,6 +24,7 @@ async def scheduler(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
     board = await rebuild(session, plan, state.get("decisions") or {})
     await check_premises(session)  # a new revision comes here without passing the validator
     judged = await judge(session, state)
+    session.journal.note(*closed_entries(session, board.statuses))
     dispatch = Dispatch(
         move=judged.next.move.value, steps=list(judged.next.steps), alone=sorted(judged.asking)
     )

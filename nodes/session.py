@@ -27,6 +27,7 @@ class RunSession:
     emit: Callable[[dict[str, Any]], None] = lambda _event: None
     board: Board | None = None
     run: RunEntry | None = None
+    log: RunLog | None = None
     ledger: Ledger | None = None
     building: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -85,11 +86,19 @@ class RunSession:
         return board.outputs[step_id]
 
     async def load(self) -> RunLog:
-        """The journal as it stands. The first look at it opens the run's ledger."""
-        log = await self.journal.load()
+        """The journal as it stood when this invocation began. The first look opens the run's ledger.
+
+        Nobody else writes it meanwhile, and what this invocation writes is on the board, or it forgets.
+        """
+        if self.log is None:
+            self.log = await self.journal.load()
         if self.ledger is None:
-            self.ledger = open_ledger(self.engine, log)
-        return log
+            self.ledger = open_ledger(self.engine, self.log)
+        return self.log
+
+    def forget_board(self) -> None:
+        """Have the next board built from the journal: what was written there has changed the plan."""
+        self.board = self.log = None
 
     def require_ledger(self) -> Ledger:
         assert self.ledger is not None, "the ledger is opened before anything is spent"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
-from graph.plan import PlanrailError
+from graph.plan import PlanrailError, json_fault
 from tools import ToolRegistry
 
 Kind = Literal["approval", "outcome"]
@@ -120,6 +120,9 @@ def check_edit(request: Request, answer: Mapping[str, Any], registry: ToolRegist
     edited = answer["args"]
     if edited is None:
         return
+    fault = json_fault(edited)
+    if fault is not None:
+        raise ApprovalError(f"the new arguments of {request.step} are not JSON: {fault}")
     tool = registry.get(request.tool) if request.tool else None
     if tool is None:
         raise ApprovalError(

@@ -142,6 +142,14 @@ def decided_call(entries: Iterable[StepEntry], step_id: str, decision: Decision)
     return None
 
 
+def standing_after(decision: Decision, before: Decision | None) -> Decision:
+    """What stands from now on: a write that did not happen is made as it had been approved or edited."""
+    allowed = before is not None and before["decision"] in ("approve", "edit")
+    if decision["decision"] == "not_happened" and before is not None and allowed:
+        return before
+    return decision
+
+
 def status_after(decision: Decision) -> StepStatus:
     """The step's status once the answer is in."""
     match decision["decision"]:
