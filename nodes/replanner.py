@@ -162,7 +162,7 @@ def _reset(entry: StepEntry, revision: int) -> StepEntry:
 
 
 async def _adopt(session: RunSession, state: GraphState, plan: Plan) -> dict[str, Any]:
-    session.board = None
+    session.forget_board()
     update: dict[str, Any] = {
         "plan": plan.to_json(),
         "replans": (state.get("replans") or 0) + 1,
