@@ -108,12 +108,15 @@ def doubt(entry: StepEntry | None, plan: Plan) -> str | None:
 
 def deviations(plan: Plan, entries: Entries) -> dict[str, str]:
     """By step id, in plan order, why the plan does not hold."""
-    found = {step.id: deviation(entries.get(step.id), plan) for step in plan.steps}
-    return {step_id: why for step_id, why in found.items() if why is not None}
+    judged = [entry for entry in entries.values() if entry.premise is not None]
+    found = {entry.step_id: why for entry in judged if (why := deviation(entry, plan)) is not None}
+    return {step.id: found[step.id] for step in plan.steps if step.id in found} if found else {}
 
 
 def held_steps(plan: Plan, statuses: Statuses, broken: Mapping[str, str]) -> frozenset[str]:
     """Ready steps that must not run under a plan that does not hold: the judged, and what builds on it."""
+    if not broken:
+        return frozenset()
     ready = [plan.step(step_id) for step_id in ready_steps(plan, statuses)]
     return frozenset(s.id for s in ready if s.id in broken or any(dep in broken for dep in s.depends_on))
 
