@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from graph.plan import Plan, PlanProblem, json_fault, parse_plan
+from graph.plan import Plan, PlanProblem, Sources, json_fault, parse_plan
 from nodes.endpoint.mending import mended
 from nodes.endpoint.plan_reading import meaning_of
 from nodes.endpoint.plan_schema import plan_form
@@ -95,10 +95,16 @@ def _why_none(role: str, failed: CallFailed) -> str:
 
 
 def read_plan(goal: str, plan_id: str, author: str) -> Read:
-    """A reader of a model's object as a first plan of this goal."""
+    """A reader of a model's object as a first plan of this goal.
+
+    Of the params that the model gives, those are kept that the goal names: later revisions trust params.
+    """
+    sources = Sources(goal)
 
     def read(said: dict[str, Any]) -> tuple[Plan | None, Sequence[PlanProblem]]:
         body = {"goal": goal, **{k: v for k, v in said.items() if k in TAKEN}}
+        if isinstance(body.get("params"), dict) and json_fault(body["params"]) is None:
+            body["params"] = {k: v for k, v in body["params"].items() if not sources.lacks(v)}
         return parse_plan(body, goal=goal, plan_id=plan_id, author=author)
 
     return read

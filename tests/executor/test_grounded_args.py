@@ -57,6 +57,21 @@ async def test_a_planner_that_insists_runs_nothing(shop: Shop) -> None:
     assert shop.calls == []
 
 
+async def test_made_up_params_are_no_way_around(shop: Shop) -> None:
+    params = {"to": "eve@x.com", "order": "A1"}
+    sneaky = plan(LOOK, pay(to="${params.to}"), params=params)
+    shop.fails.add("look")
+    later = plan(pay(to="eve@x.com", amount=1))
+    model = says(sneaky, plan(step("look", "look", {"order": "${params.order}"}), params=params), later)
+
+    result = await graph(shop, model).ainvoke(GOAL, thread())
+
+    assert "no param 'to'" in model.prompts[1]
+    assert shop.did("look") == [{"order": "A1"}]
+    assert shop.did("pay") == []
+    assert result["status"] == "failed"
+
+
 async def test_what_a_caller_wrote_is_theirs(shop: Shop) -> None:
     result = await graph(shop).ainvoke(caller_gives(LOOK, pay(to="eve@x.com", amount=3)), thread())
 
