@@ -143,9 +143,12 @@ def decided_call(entries: Iterable[StepEntry], step_id: str, decision: Decision)
 
 
 def standing_after(decision: Decision, before: Decision | None) -> Decision:
-    """What stands from now on: a write that did not happen is made as it had been approved or edited."""
+    """What stands from now on: a doubt decided either way leaves an approval, or an edit, as it was.
+
+    A write that did not happen is made as approved; an agent whose write did happen goes on as approved.
+    """
     allowed = before is not None and before["decision"] in ("approve", "edit")
-    if decision["decision"] == "not_happened" and before is not None and allowed:
+    if decision["decision"] in ("happened", "not_happened") and before is not None and allowed:
         return before
     return decision
 

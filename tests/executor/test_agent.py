@@ -269,8 +269,11 @@ async def test_a_tools_own_question_pauses_the_agent_and_is_answered() -> None:
     assert "red" in model.prompts[1]
 
 
+@pytest.mark.parametrize("approve_at", ["never", "high"])
 @pytest.mark.parametrize(("answer", "times"), [("happened", 1), ("not_happened", 2)])
-async def test_a_write_in_doubt_is_decided_by_a_person_and_the_agent_goes_on(answer: str, times: int) -> None:
+async def test_a_write_in_doubt_is_decided_by_a_person_and_the_agent_goes_on(
+    answer: str, times: int, approve_at: str
+) -> None:
     made: list[str] = []
 
     @policy(effect="write")
@@ -285,12 +288,15 @@ async def test_a_write_in_doubt_is_decided_by_a_person_and_the_agent_goes_on(ans
     built = build_graph(
         tools=ToolRegistry.of(send),
         models=model,
-        settings={"approve_at": "never"},
+        settings={"approve_at": approve_at},
         checkpointer=InMemorySaver(),
         store=InMemoryStore(),
     )
 
     waiting = await built.ainvoke(inputs("send"), thread())
+    if approve_at == "high":
+        waiting = await built.ainvoke(Command(resume="approve"), thread())
+    assert waiting["pending"][0]["kind"] == "outcome"
     assert waiting["pending"][0]["args"]["call"] == {"tool": "send", "args": {"text": "hello"}}
     result = await built.ainvoke(Command(resume={"decision": answer, "result": "sent"}), thread())
 
