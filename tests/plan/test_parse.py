@@ -105,7 +105,7 @@ def test_actions_of_later_versions_are_refused_by_name(action: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "step_id", ["params", "steps", "item", "index", "result", "a\nb", "s#1", "", None, 1.5]
+    "step_id", ["params", "steps", "item", "index", "result", "a\nb", "s#1", "s@r1", "", None, 1.5]
 )
 def test_an_id_that_cannot_be_referred_to_is_refused(step_id: JSON) -> None:
     assert "steps[0].id" in messages_of({"goal": "g", "steps": [{**tool("s1"), "id": step_id}]})
