@@ -4,7 +4,7 @@ from nodes.endpoint.signatures import signature
 from nodes.prompts import tool_list
 from tests.endpoint.office import Office
 from tests.endpoint.test_plan_schema import wild_tools
-from tools import ToolRegistry
+from tools import ToolRegistry, policy
 
 
 def test_the_tools_stand_in_the_prompt_one_a_line_and_lookups_first() -> None:
@@ -15,6 +15,17 @@ def test_the_tools_stand_in_the_prompt_one_a_line_and_lookups_first() -> None:
         "- write_file(path: string, content: any) [write]: Write a file.",
     ]
     assert tool_list(ToolRegistry.of()) == "(none)"
+
+
+def test_what_a_tool_promises_to_return_can_be_referred_to() -> None:
+    schema = {"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]}
+
+    @policy(effect="read", output_schema=schema)
+    def add(first: float) -> dict[str, float]:
+        """Add up."""
+        return {"total": first}
+
+    assert tool_list(ToolRegistry.of(add)) == "- add(first: number) -> {total: number} [read]: Add up."
 
 
 def test_arguments_of_every_kind_have_a_short_form() -> None:
