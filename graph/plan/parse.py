@@ -112,7 +112,7 @@ def _id_messages(step_id: str | None, where: str) -> list[str]:
     if step_id is not None and "#" in step_id and step_id.rpartition("#")[2].isdigit():
         return [f"{where}.id: an id that ends in # and a number is kept for list items; choose another id"]
     if step_id is not None and "@r" in step_id and step_id.rpartition("@r")[2].isdigit():
-        return [f"{where}.id: an id that ends in @r and a number is kept for old revisions; choose another id"]
+        return [f"{where}.id: ids that end in @r and a number stand for old revisions; choose another id"]
     return []
 
 
