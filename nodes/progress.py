@@ -41,7 +41,23 @@ def closed_entries(session: RunSession, statuses: Mapping[str, StepStatus]) -> l
             continue
         board.entries[step_id] = entry.model_copy(update={"status": status})
         closed.append(board.entries[step_id])
-    return closed
+    return closed + _calls_in_doubt(board, statuses)
+
+
+def _calls_in_doubt(board: Board, statuses: Mapping[str, StepStatus]) -> list[StepEntry]:
+    """Writes of agents that a killed process had begun, and that nobody will look at any more."""
+    begun = {
+        key: entry
+        for key, entry in board.entries.items()
+        if entry.item is not None and entry.effect == "write" and entry.status is StepStatus.RUNNING
+    }
+    doubtful = {
+        key: entry.model_copy(update={"status": StepStatus.UNKNOWN})
+        for key, entry in begun.items()
+        if statuses.get(entry.step_id) is StepStatus.UNKNOWN
+    }
+    board.entries.update(doubtful)
+    return list(doubtful.values())
 
 
 async def put_run(session: RunSession, state: GraphState, plan: Plan | None, **changes: Any) -> RunEntry:
