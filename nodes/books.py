@@ -6,8 +6,9 @@ from typing import Any
 from checkpoints import RunEntry, RunLog, StepEntry
 from graph.plan import RunStatus
 from graph.state import Engine, Settings
+from nodes.accounts import Account
 from nodes.decide.budget import NOTHING, Limits, Used
-from nodes.ledger import STEPS, Account, Ledger
+from nodes.ledger import STEPS, Ledger
 
 BY_ROLE = "by_role"
 WALL = "wall_seconds"

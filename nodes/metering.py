@@ -8,10 +8,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 
 from graph.state import Settings, model_name
+from nodes.accounts import Refused
 from nodes.decide.budget import MESSAGE_TOKENS, actual_use, estimated_tokens, scaled, unanswered_use
 from nodes.endpoint.faults import BAD_RESPONSE
 from nodes.endpoint.request import Options
-from nodes.ledger import Grant, Refused, Spent
+from nodes.ledger import Grant, Spent
 from tools import CallFailed
 
 BUDGET_SPENT = "budget_spent"

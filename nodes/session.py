@@ -12,9 +12,10 @@ from langgraph.runtime import RunControl, Runtime
 from checkpoints import Journal, RunEntry, RunLog, StepEntry
 from graph.plan import RunStatus
 from graph.state import INVOCATION_KEY, Decision, Engine, Invocation, Settings
+from nodes.accounts import Account
 from nodes.books import open_ledger, step_account, usage_of
 from nodes.lanes.board import Board
-from nodes.ledger import Account, Ledger, Spent
+from nodes.ledger import Ledger, Spent
 
 
 @dataclass

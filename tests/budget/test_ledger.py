@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.state import Price
+from nodes.accounts import Account, Refused
 from nodes.decide.budget import NOTHING, Limits, Used, cost_of
-from nodes.ledger import Account, Grant, Ledger, Refused, Spent
+from nodes.ledger import Grant, Ledger, Spent
 
 PRICE = Price(input=2.0, output=8.0)
 LIMITS = st.builds(
