@@ -23,6 +23,9 @@ from tools import CallFailed, RegisteredTool
 
 NO_MORE = "There are no more tool calls. Give the result from what you have."
 
+_NO_TOOLS = frozenset({METHOD_REJECTED, "http_400", "http_415", "http_422", "http_501"})
+"""How endpoints refuse a request with tools; not all say that it is for the tools."""
+
 Next = list[Action] | Finish | CallFailed
 
 
@@ -80,7 +83,7 @@ async def _by_calling(
     for _ in range(run.session.settings.redo_attempts + 1):
         reply = await ask(run.session.engine, how, asked, options)
         if isinstance(reply, CallFailed):
-            if may_switch and (reply.code == METHOD_REJECTED or reply.code.startswith("http_4")):
+            if may_switch and reply.code in _NO_TOOLS:
                 facts.calls_tools = False
                 return None
             return reply

@@ -391,6 +391,14 @@ async def test_an_endpoint_without_tool_calling_is_asked_for_objects_from_then_o
     assert server.requests[1]["response_format"]["json_schema"]["strict"] is True
 
 
+async def test_a_refusal_that_has_nothing_to_do_with_tools_is_final(shop: Shop) -> None:
+    with OpenAIServer([error(401, "no such key")]) as server:
+        result = await on_server(shop, server, max_replans=0)
+
+    assert statuses(result)["work"] == "failed"
+    assert len(server.requests) == 1
+
+
 async def test_the_method_can_be_fixed(shop: Shop) -> None:
     with OpenAIServer([obj({"next": DONE})]) as server:
         await on_server(shop, server, agent_method="structured")
