@@ -54,6 +54,7 @@ class _Mending:
     notes: list[str] = field(default_factory=list)
 
     def run(self) -> None:
+        self._open_options()
         for name in _NULL_SAYS_NOTHING:
             if name in self.step and self.step[name] is None:
                 del self.step[name]
@@ -63,6 +64,21 @@ class _Mending:
         tool, args = self._tool(), _decoded(self.step.get("args"))
         if tool is not None and isinstance(args, Mapping):
             self.step["args"] = self._arguments(tool, self._without_open(tool, args))
+
+    def _open_options(self) -> None:
+        """Take what the step says under `options` as its own, which is how a plan's schema has it.
+
+        What is not known there, or contradicts the step, stays for the check to refuse.
+        """
+        options = self.step.get("options")
+        if not isinstance(options, Mapping | None):
+            return
+        said = {name: value for name, value in (options or {}).items() if value is not None}
+        own = {name: value for name, value in self.step.items() if value is not None}
+        agrees = all(own.get(name, value) == value for name, value in said.items())
+        if agrees and said.keys() <= set(_NULL_SAYS_NOTHING):
+            self.step = {**self.step, **said}
+            self.step.pop("options", None)
 
     def _note(self, what: str) -> None:
         self.notes.append(f"{_id(self.step.get('id'))}: {what}")

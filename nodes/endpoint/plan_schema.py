@@ -19,21 +19,38 @@ MAX_STEPS = 100
 _TEXT: Schema = {"type": "string"}
 _TOOL: Schema = {"$ref": "#/$defs/tool"}
 _SPARE_VALUES = 50
+_FLAG: Schema = nullable({"type": "boolean"})
+_OPTIONS: dict[str, Schema] = {
+    "on_dependency_failure": nullable(
+        {"type": "string", "enum": [policy.value for policy in OnDependencyFailure]}
+    ),
+    "optional": _FLAG,
+    "require_approval": _FLAG,
+}
+_TOLD = 'Reply with one JSON object only: {"plan": {"steps": [...]}}, {"answer": "..."} or {"cannot": "..."}.'
+
+
+def _closed(**properties: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 _SHARED: dict[str, Schema] = {
     "reference": {"type": "string", "pattern": REFERENCE_PATTERN},
     "ids": {"type": "array", "items": _TEXT},
-    "policy": nullable({"type": "string", "enum": [policy.value for policy in OnDependencyFailure]}),
-    "flag": nullable({"type": "boolean"}),
+    "options": nullable(_closed(**_OPTIONS)),
 }
 """What steps have in common, written once: the schema counts as prompt."""
 _COMMON: dict[str, Schema] = {
     "depends_on": {"$ref": "#/$defs/ids"},
-    "on_dependency_failure": {"$ref": "#/$defs/policy"},
-    "optional": {"$ref": "#/$defs/flag"},
-    "require_approval": {"$ref": "#/$defs/flag"},
+    "options": {"$ref": "#/$defs/options"},
 }
-"""What any step may say after what it does; null says nothing."""
-_TOLD = 'Reply with one JSON object only: {"plan": {"steps": [...]}}, {"answer": "..."} or {"cannot": "..."}.'
+"""What any step says after what it does. Null for all options at once says nothing: a small model gives a
+value to each one that it is asked for by name."""
 
 
 def plan_form(registry: ToolRegistry, max_steps: int, *, answers: bool) -> Form:
@@ -70,15 +87,6 @@ def _reply(steps: list[Schema], shared: Schema, max_steps: int, *, answers: bool
     return {**_closed(reply={"anyOf": kinds}), "$defs": definitions}
 
 
-def _closed(**properties: Schema) -> Schema:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 def _tool_steps(registry: ToolRegistry) -> Iterator[Schema]:
     for tool in reads_first(registry):
         name: Schema = {"type": "string", "enum": [tool.name]}
@@ -101,12 +109,16 @@ def _tool_name(registry: ToolRegistry) -> Schema:
 
 
 def _llm_step() -> Schema:
-    choices: Schema = {"type": "array", "items": _TEXT}
-    return _step("llm", instruction=_TEXT, choices=nullable(choices))
+    return _step("llm", instruction=_TEXT)
 
 
 def _step(action: str, **own: Schema) -> Schema:
-    return _closed(id=_TEXT, action={"type": "string", "enum": [action]}, **own, **_COMMON)
+    """A step that begins with what it does.
+
+    Asked for the action first, a small model makes a question to itself of everything. Asked for choices,
+    it invents some.
+    """
+    return _closed(id=_TEXT, **own, action={"type": "string", "enum": [action]}, **_COMMON)
 
 
 def within_limits(schema: Schema) -> bool:

@@ -99,6 +99,26 @@ def test_null_for_an_argument_that_takes_null_or_anything_is_its_value() -> None
     assert step["args"] == {"path": "p", "content": None}
 
 
+def test_options_are_the_steps_own_words() -> None:
+    said = {"on_dependency_failure": None, "optional": True, "require_approval": None}
+    steps, notes = mend(
+        search("s1", options=said),
+        search("s2", options=None),
+        search("s3", options={"optional": "x", "n": 1}),
+    )
+    assert steps[0] == search("s1", optional=True)
+    assert steps[1] == search("s2")
+    assert steps[2]["options"] == {"optional": "x", "n": 1}, "what is not known is for the check to refuse"
+    assert notes == []
+
+
+@pytest.mark.parametrize("own", [None, True, False])
+def test_options_never_make_a_step_less_careful(own: bool | None) -> None:
+    (step,), _notes = mend(search("s1", require_approval=own, options={"require_approval": True}))
+    assert step.get("require_approval") is (own is not False)
+    assert ("options" in step) is (own is False), "a contradiction is for the check to refuse"
+
+
 def test_a_missing_action_follows_from_the_fields_where_they_agree() -> None:
     look = {"id": "d", "instruction": "look", "tools": ["web_search"]}
     steps, notes = mend(

@@ -1,6 +1,7 @@
 """The planner's schema: inside OpenAI's strict subset, whatever the tools, and wide enough for any plan."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, Field
 
 from nodes.endpoint.plan_schema import plan_form, within_limits
+from nodes.prompts import PLANNER
 from tests.endpoint.office import Office, Slot, steps_of
 from tests.support.openai_server import OpenAIServer, Reply, error, obj
 from tools import ToolRegistry, policy
@@ -191,6 +193,44 @@ def test_steps_without_a_tool_of_their_own_are_offered_after_those_with_one() ->
     assert "step2" not in plan_form(ToolRegistry.of(), 200, answers=True).schema["$defs"]
 
 
+def test_a_step_says_first_what_it_does_and_last_what_is_seldom_said() -> None:
+    steps = plan_form(Office().tools(), 200, answers=True).schema["$defs"]
+    order = [list(steps[f"step{number}"]["properties"]) for number in (1, 4, 5)]
+    ends = ["action", "depends_on", "options"]
+    assert order == [
+        ["id", "tool", "args", *ends],
+        ["id", "instruction", *ends],
+        ["id", "instruction", "tools", *ends],
+    ]
+    step = Draft202012Validator({"$ref": "#/$defs/step4", "$defs": steps})
+    said = {"id": "s1", "instruction": "i", "action": "llm", "depends_on": []}
+    assert step.is_valid({**said, "options": None})
+    nothing = {"on_dependency_failure": None, "optional": None, "require_approval": None}
+    assert step.is_valid({**said, "options": nothing})
+    assert not step.is_valid({**said, "options": {"optional": True}})
+
+
+def test_what_the_prompt_shows_is_what_the_schema_takes() -> None:
+    @policy(effect="read")
+    def get_invoice(number: str) -> str:
+        """Look an invoice up."""
+        return number
+
+    @policy(effect="write")
+    def send_mail(to: str, text: str) -> str:
+        """Send a mail."""
+        return to + text
+
+    validator = Draft202012Validator(
+        plan_form(ToolRegistry.of(get_invoice, send_mail), 200, answers=True).schema
+    )
+    starts = [found.start() for found in re.finditer(r'\{"reply"', PLANNER)]
+    shown = [json.JSONDecoder().raw_decode(PLANNER, start)[0] for start in starts]
+    assert [list(each["reply"]) for each in shown] == [["plan"], ["plan"], ["answer"], ["cannot"]]
+    for each in shown:
+        validator.validate(each)
+
+
 def test_a_replanner_is_not_offered_an_answer() -> None:
     kinds = plan_form(Office().tools(), 200, answers=False).schema["properties"]["reply"]["anyOf"]
     assert [list(kind["properties"]) for kind in kinds] == [["plan"], ["cannot"]]
@@ -216,7 +256,7 @@ def _openai(body: dict[str, Any]) -> Reply:
                 400, "Invalid schema: 'additionalProperties' is required to be supplied and to be false"
             )
     step = {"id": "s1", "action": "tool", "tool": "book", "depends_on": []}
-    said = {"on_dependency_failure": None, "optional": None, "require_approval": None}
+    said = {"options": {"on_dependency_failure": None, "optional": None, "require_approval": None}}
     args = {"slot": {"start": "now", "names": ["a", "b"]}, "count": 3, "tags": ["x", "y"], "note": None}
     return obj({"reply": {"plan": {"steps": [{**step, "args": args, **said}], "assumptions": []}}})
 
