@@ -9,6 +9,8 @@ from nodes.endpoint.endings import was_cut
 from nodes.replies import BadReply, json_object_in, text_of
 
 _SHOWN_CHARS = 8_000
+_CUT_CHARS = 400
+"""Of a reply that ran into the token limit: all of it would cost as much again, and invite more like it."""
 _WRAPPERS = ({"name", "arguments"}, {"name", "parameters"})
 
 
@@ -39,7 +41,8 @@ def said(reply: AIMessage) -> list[BaseMessage]:
     """
     calls = [*reply.tool_calls, *reply.invalid_tool_calls]
     text = json.dumps(calls[0]["args"], ensure_ascii=False, default=str) if calls else str(reply.text)
-    return [AIMessage(text[:_SHOWN_CHARS])] if text.strip() else []
+    limit = _CUT_CHARS if was_cut(reply) else _SHOWN_CHARS
+    return [AIMessage(text[:limit])] if text.strip() else []
 
 
 def _is(called: str | None, name: str) -> bool:

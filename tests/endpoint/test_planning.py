@@ -93,6 +93,15 @@ async def test_a_reply_that_holds_no_certain_plan_goes_back_with_the_reason(name
     assert reason in server.requests[1]["messages"][-1]["content"]
 
 
+async def test_of_a_reply_that_ran_into_the_token_limit_only_the_beginning_goes_back() -> None:
+    endless = '{"steps": [' + '{"id": "s"},' * 500
+    _result, server = await _planned(text(endless, finish="length"), text(TEXT))
+    shown = server.requests[1]["messages"][-2]
+    assert shown["role"] == "assistant"
+    assert endless.startswith(shown["content"])
+    assert 0 < len(shown["content"]) <= 400
+
+
 TRIED_AGAIN: dict[str, tuple[Reply, str]] = {
     "no choices": (raw({"id": "c", "choices": [], "prompt_filter_results": []}), "empty or invalid response"),
     "null for choices": (raw({"id": "c", "choices": None}), "empty or invalid response"),
