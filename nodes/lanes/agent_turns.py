@@ -25,6 +25,7 @@ NO_MORE = "There are no more tool calls. Give the result from what you have."
 
 _NO_TOOLS = frozenset({METHOD_REJECTED, "http_400", "http_415", "http_422", "http_501"})
 """How endpoints refuse a request with tools; not all say that it is for the tools."""
+NOT_A_RESULT = "a tool call written as text is no result"
 
 Next = list[Action] | Finish | CallFailed
 
@@ -78,19 +79,22 @@ async def _by_calling(
     facts = run.session.engine.endpoints.of(how.model)
     asked = messages if tools else [*messages, HumanMessage(NO_MORE)]
     options = Options(tools=tuple(_declared(tool) for tool in tools))
-    may_switch = run.session.settings.agent_method == "auto" and facts.calls_tools is None
+    auto = run.session.settings.agent_method == "auto"
     problem = ""
     for _ in range(run.session.settings.redo_attempts + 1):
         reply = await ask(run.session.engine, how, asked, options)
         if isinstance(reply, CallFailed):
-            if may_switch and reply.code in _NO_TOOLS:
+            if auto and facts.calls_tools is None and reply.code in _NO_TOOLS:
                 facts.calls_tools = False
                 return None
             return reply
-        if tools and may_switch and not reply.tool_calls and _writes_calls(reply, tools):
+        written = not reply.tool_calls and _writes_calls(reply, run.session.engine.tools_of(step))
+        if written and tools and auto:  # a small model may do so after it has called tools as one should
             facts.calls_tools = False
             return None
         try:
+            if written:
+                raise BadReply(NOT_A_RESULT)
             return _read(step, reply, tools, facts)
         except BadReply as bad:
             problem = str(bad)

@@ -370,13 +370,10 @@ async def test_tool_calling_is_used_where_it_works(shop: Shop) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        error(400, "tools is not supported by this model"),
-        text('```json\n{"name": "look", "arguments": {"order": "A1"}}\n```'),
-    ],
-)
+WRITTEN_CALL = text('```json\n{"name": "look", "arguments": {"order": "A1"}}\n```')
+
+
+@pytest.mark.parametrize("first", [error(400, "tools is not supported by this model"), WRITTEN_CALL])
 async def test_an_endpoint_without_tool_calling_is_asked_for_objects_from_then_on(
     shop: Shop, first: Any
 ) -> None:
@@ -389,6 +386,29 @@ async def test_an_endpoint_without_tool_calling_is_asked_for_objects_from_then_o
     assert all("tools" not in body for body in server.requests[1:])
     assert server.requests[1]["response_format"]["type"] == "json_schema"
     assert server.requests[1]["response_format"]["json_schema"]["strict"] is True
+
+
+async def test_a_call_written_as_text_after_true_calls_is_no_result_either(shop: Shop) -> None:
+    read = obj({"next": {"tool": "read", "args": {"page": "p"}}})
+    true_call = calls(call("look", {"order": "A1"}))
+    with OpenAIServer([true_call, WRITTEN_CALL, read, obj({"next": {"result": "Ann gets 40"}})]) as server:
+        result = await on_server(shop, server)
+
+    assert by_id(result)["work"]["output"] == "Ann gets 40"
+    assert [tool for tool, _ in shop.calls] == ["look", "read"]
+    assert "tools" not in server.requests[-1]
+
+
+@pytest.mark.parametrize("settings", [{"agent_method": "tools"}, {"max_agent_iterations": 1}])
+async def test_a_call_written_as_text_goes_back_where_there_is_no_other_way(
+    shop: Shop, settings: dict[str, Any]
+) -> None:
+    lines = [calls(call("look", {"order": "A1"})), WRITTEN_CALL, text("Ann gets 40")]
+    with OpenAIServer(lines) as server:
+        result = await on_server(shop, server, **settings)
+
+    assert by_id(result)["work"]["output"] == "Ann gets 40"
+    assert "no result" in server.requests[-1]["messages"][-1]["content"]
 
 
 async def test_a_refusal_that_has_nothing_to_do_with_tools_is_final(shop: Shop) -> None:
