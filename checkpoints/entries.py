@@ -99,6 +99,7 @@ class RunEntry(_Record):
     reason: str | None = None
     replans: int = 0
     pending: list[JSON] = Field(default_factory=list)
+    hidden: dict[str, list[str]] = Field(default_factory=dict)
     usage: dict[str, JSON] = Field(default_factory=dict)
     created_at: UtcTime
     updated_at: UtcTime

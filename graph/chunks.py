@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from graph.state import hidden_args, shown_plan
+from tools import ToolRegistry
+
 DOCUMENT = {"status", "plan", "usage"}
 
 
@@ -22,6 +25,17 @@ def with_document(chunk: Any, document: dict[str, Any]) -> Any:
     if isinstance(chunk, tuple):
         return (*chunk[:-1], with_document(chunk[-1], document))
     return {**chunk, "data": document} if chunk.get("type") == "values" else document
+
+
+def shown_chunk(chunk: Any, registry: ToolRegistry) -> Any:
+    """The same chunk with secret arguments hidden in the plan of its document."""
+    document = document_in(chunk)
+    if document is None or document["plan"] is None:
+        return chunk
+    hidden = hidden_args(document["plan"], registry)
+    if not hidden:
+        return chunk
+    return with_document(chunk, {**document, "plan": shown_plan(document["plan"], hidden)})
 
 
 def lacks_steps(chunk: Any) -> bool:

@@ -13,9 +13,9 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command, StateSnapshot
 
-from checkpoints import Journal
+from checkpoints import Journal, StoreError, find_run
 from graph.bridge import iterate_sync, run_sync
-from graph.chunks import document_in, lacks_steps, with_document
+from graph.chunks import document_in, lacks_steps, shown_chunk, with_document
 from graph.intake import (
     RunExistsError,
     RunNotFoundError,
@@ -26,7 +26,7 @@ from graph.intake import (
 )
 from graph.resuming import current_run, read_resume, stored_document
 from graph.state import ApprovalError, Engine, GraphInput, GraphOutput, GraphState, Invocation
-from graph.threads import Place, hold_run
+from graph.threads import RUN_METADATA, Place, hold_run
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
             InputError, PlanError, ApprovalError, RunExistsError, RunNotFoundError, RunBusyError: Before
                 anything ran; the message names the remedy.
         """
-        place = Place.of(self, config)
+        place = await self._placed(Place.of(self, config), input)
         if not place.nested:
             kwargs["control"] = kwargs.get("control") or RunControl()
             if place.checkpointer is not None:
@@ -77,7 +77,8 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
                 return
             async with self._invocation(place, ready, kwargs.get("control")) as invocation:
                 last: Any = None
-                async for chunk in super().astream(ready.given, place.with_invocation(invocation), **kwargs):
+                async for given in super().astream(ready.given, place.with_invocation(invocation), **kwargs):
+                    chunk = shown_chunk(given, self.engine.registry)
                     last = chunk if document_in(chunk) else last
                     yield chunk
             # When a resume found all nodes done, none of them has put the steps into the document.
@@ -122,8 +123,24 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
         )
         try:
             yield invocation
+        except StoreError:
+            raise  # nothing can be written now, and waiting for the store once more helps nobody
+        except BaseException:
+            await invocation.close()
+            raise
         finally:
             await journal.aclose()
+
+    async def _placed(self, place: Place, given: Any) -> Place:
+        """The place of the run that a resume names: `THREAD~2` lives on the checkpoints of `THREAD`."""
+        first, mark, number = (place.thread_id or "").rpartition("~")
+        going_on = given is None or isinstance(given, Command)
+        if not (first and mark and number.isdigit() and going_on) or place.nested or not place.checkpointer:
+            return place
+        if await find_run(self._store(place), f"{first}~{number}") is None:
+            return place
+        own = await self.aget_state(place.config)
+        return place if own.values or own.tasks else place.at_thread(first)
 
     def _store(self, place: Place) -> BaseStore:
         return place.store or self.memory
@@ -155,7 +172,10 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
         snapshot = await self.aget_state(place.config)
         if not snapshot.values and not snapshot.tasks:
             raise RunNotFoundError(f"there is no run {thread_id!r} to resume: start it with a goal or a plan")
-        run_id = snapshot.values.get("run_id") or (await current_run(self._store(place), thread_id))[0]
+        known = (snapshot.metadata or {}).get(RUN_METADATA) or snapshot.values.get("run_id")
+        run_id = str(known or (await current_run(self._store(place), thread_id))[0])
+        if place.named_run not in (None, run_id):
+            return await self._ended(place, str(place.named_run), snapshot, given)
         if not snapshot.tasks:  # `next` leaves out tasks that have ended and are not yet in a checkpoint
             return await self._ended(place, run_id, snapshot, given)
         check_stored_plan(snapshot.values, self.engine)

@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -26,6 +26,9 @@ from checkpoints import RunBusyError, check_run_id
 from graph.plan import JSON, canonical_json
 from graph.state import INVOCATION_KEY, Invocation
 
+RUN_METADATA = "planrail_run"
+"""Under this name a checkpoint tells which run it is of, the first ones too, whose state is still empty."""
+
 CompiledGraph = CompiledStateGraph[Any, Any, Any, Any]
 
 
@@ -34,7 +37,7 @@ class Place:
     """Thread, saver and store of one invocation. `nested` means: inside a node of another graph.
 
     `given` is the caller's config, `config` what LangGraph makes of it. `position` counts the calls that
-    one node makes, from 0.
+    one node makes, from 0. `named_run` is the run that was asked for by its own id instead of its thread's.
     """
 
     thread_id: str | None
@@ -44,6 +47,7 @@ class Place:
     given: RunnableConfig
     config: RunnableConfig
     position: int
+    named_run: str | None = None
 
     @classmethod
     def of(cls, graph: CompiledGraph, config: RunnableConfig | None) -> "Place":
@@ -73,7 +77,18 @@ class Place:
     def with_invocation(self, invocation: Invocation) -> RunnableConfig:
         """The caller's config with the invocation in it, which is how the nodes get at it."""
         known = {**self.given.get("configurable", {}), INVOCATION_KEY: invocation}
-        return {**self.given, "recursion_limit": self.config["recursion_limit"], "configurable": known}
+        return {
+            **self.given,
+            "recursion_limit": self.config["recursion_limit"],
+            "configurable": known,
+            "metadata": {**self.given.get("metadata", {}), RUN_METADATA: invocation.run_id},
+        }
+
+    def at_thread(self, thread_id: str) -> "Place":
+        """The place of a later run of that thread, which `THREAD~2` and the like name."""
+        given = _with_thread(self.given, thread_id)
+        config = _with_thread(self.config, thread_id)
+        return replace(self, thread_id=thread_id, given=given, config=config, named_run=self.thread_id)
 
     def nested_run_id(self, request: JSON) -> str:
         """A run id of its own for each call inside another graph's task; the same after a resume.
@@ -85,6 +100,10 @@ class Place:
         call = canonical_json([self.thread_id, inside, self.position, request])
         mark = sha256(call.encode()).hexdigest()[:16]
         return f"{(self.thread_id or 'nested')[:150]}.{mark}"
+
+
+def _with_thread(config: RunnableConfig, thread_id: str) -> RunnableConfig:
+    return {**config, "configurable": {**config.get("configurable", {}), "thread_id": thread_id}}
 
 
 _MOST_TASKS = 10_000

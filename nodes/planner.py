@@ -31,6 +31,7 @@ async def planner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
         "decisions": None,
         "no_replan": None,
         "replans": 0,
+        "failed_calls": [],
     }
     seen = GraphState(**{**state, **begun})  # type: ignore[typeddict-item]  # resets are None
     if proposal.plan is None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from checkpoints import RunEntry, StepEntry
 from graph.plan import Plan, RunStatus, StepStatus
-from graph.state import GraphState, build_document
+from graph.state import GraphState, build_document, hidden_args
 from nodes.books import usage_of
 from nodes.lanes.board import Board
 from nodes.lanes.results import blank_entry
@@ -69,6 +69,7 @@ async def put_run(session: RunSession, state: GraphState, plan: Plan | None, **c
             "goal": state.get("goal") or run.goal,
             "plan_id": plan.plan_id if plan else run.plan_id,
             "revision": plan.revision if plan else run.revision,
+            "hidden": hidden_args(plan.to_json(), session.engine.registry) if plan else run.hidden,
             "usage": usage_of(session.require_ledger()),
             "replans": state.get("replans") or 0,
             "updated_at": now,
@@ -81,12 +82,15 @@ async def put_run(session: RunSession, state: GraphState, plan: Plan | None, **c
 
 
 async def document(session: RunSession, run: RunEntry, plan: Plan | None) -> dict[str, Any]:
-    """The output channels: the run's document with every result loaded."""
+    """The output channels: the run's document with every result loaded, and the plan as it runs.
+
+    What leaves the graph shows the plan without secret arguments; the nodes need them.
+    """
     board = session.board
     if board is None or plan is None:
-        return build_document(run, plan, {}, {})
+        return {**build_document(run, plan, {}, {}), "plan": plan.to_json() if plan else None}
     outputs = {s.id: await session.output_of(s.id) for s in plan.steps if board.statuses[s.id].ok}
-    return build_document(run, plan, board.entries, outputs)
+    return {**build_document(run, plan, board.entries, outputs), "plan": plan.to_json()}
 
 
 RUNNING: dict[str, Any] = {"status": RunStatus.RUNNING, "pending": [], "success": None}

@@ -35,15 +35,15 @@ async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
     session = RunSession.of(runtime)
     plan = Plan.from_json(state["plan"])
     board = await rebuild(session, plan, state.get("decisions") or {})
+    history = await _history(session, state)
     written = (await session.load()).plans.get(plan.revision + 1)
     if written is not None:
         revised = Plan.from_json(written)
         await _write_revision(session, revised)  # the process may have ended between the plan and the entries
-        return await _adopt(session, state, revised)
+        return await _adopt(session, state, revised, history)
     refusal = _refusal(session, state)
     if refusal is not None:
         return await _give_up(session, state, refusal)
-    history = await _history(session)
     failures = {
         s: deviation(board.entries.get(s), plan) or _why(board.entries.get(s))
         for s in state["dispatch"]["steps"]
@@ -65,7 +65,7 @@ async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
     if proposal.plan is None:
         return await _give_up(session, state, f"no other plan: {proposal.cannot or proposal.answer}")
     await _write_revision(session, proposal.plan)
-    return await _adopt(session, state, proposal.plan)
+    return await _adopt(session, state, proposal.plan, history)
 
 
 def _refusal(session: RunSession, state: GraphState) -> str | None:
@@ -75,11 +75,11 @@ def _refusal(session: RunSession, state: GraphState) -> str | None:
     return f"the limit of {limit} replans is reached" if (state.get("replans") or 0) >= limit else None
 
 
-async def _history(session: RunSession) -> History:
+async def _history(session: RunSession, state: GraphState) -> History:
     """What a new plan is held against: results, calls that failed, effects that happened."""
     board = session.require_board()
     completed: dict[str, Any] = {}
-    failed: set[str] = set()
+    failed = set(state.get("failed_calls") or ())
     done: set[str] = set()
     for step in board.plan.steps:
         status = board.statuses[step.id]
@@ -161,11 +161,12 @@ def _reset(entry: StepEntry, revision: int) -> StepEntry:
     )
 
 
-async def _adopt(session: RunSession, state: GraphState, plan: Plan) -> dict[str, Any]:
+async def _adopt(session: RunSession, state: GraphState, plan: Plan, history: History) -> dict[str, Any]:
     session.forget_board()
     update: dict[str, Any] = {
         "plan": plan.to_json(),
         "replans": (state.get("replans") or 0) + 1,
+        "failed_calls": sorted(history.failed_calls),
         "dispatch": Dispatch(move=Move.EXECUTE.value, steps=[], alone=[]),
     }
     await put_run(session, GraphState(**{**state, **update}), plan, **RUNNING)  # type: ignore[typeddict-item]

@@ -40,6 +40,7 @@ class RunSession:
             "planrail's nodes run in the graph that build_graph returns"
         )
         session: RunSession = invocation.workspace.setdefault("session", cls(invocation, invocation.answered))
+        invocation.at_end = session.save_progress
         session.emit = runtime.stream_writer
         return session
 
@@ -119,6 +120,11 @@ class RunSession:
         changes = {"usage": usage_of(self.require_ledger()), "updated_at": self.engine.now()}
         self.run = run.model_copy(update=changes)
         await self.journal.put_run(self.run)
+
+    async def save_progress(self) -> None:
+        """Bring the entry of a run that goes on up to date; how it waits or ended is written already."""
+        if self.run is not None and self.run.status is RunStatus.RUNNING:
+            await self.save_usage()
 
     async def load_run(self) -> RunEntry:
         """The run's entry as journaled, or a new one."""

@@ -133,7 +133,9 @@ def _answer(tool: RegisteredTool, value: object, probe: Probe) -> CallOutcome:
     try:
         output = to_json(_result(tool, value, probe))
     except UnsupportedResult as error:
-        return CallFailed("hard", error.code, describe(error))
+        # A write that came back has happened, however little its answer says.
+        kind: FailureKind = "hard" if tool.policy.effect == "read" else "unknown"
+        return CallFailed(kind, error.code, describe(error))
     return _incomplete(tool.policy, output) or CallSucceeded(output)
 
 

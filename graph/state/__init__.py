@@ -26,6 +26,7 @@ from graph.state.questions import (
     read_answers,
 )
 from graph.state.settings import Settings, SettingsError
+from graph.state.shown import hidden_args, shown_plan
 from graph.state.templating import (
     TemplateChoice,
     faults_of,
@@ -66,11 +67,13 @@ __all__ = [
     "entries_of",
     "faults_of",
     "fitting_templates",
+    "hidden_args",
     "merge",
     "model_name",
     "plan_by_rule",
     "plan_of_template",
     "read_answer",
     "read_answers",
+    "shown_plan",
     "using_config",
 ]

@@ -94,6 +94,7 @@ class GraphState(GraphOutput, total=False):
     dispatch: Dispatch
     no_replan: str | None
     stopped_by: str | None
+    failed_calls: list[str]
 
 
 OUTPUT_KEYS = tuple(GraphOutput.__annotations__)

@@ -9,6 +9,7 @@ from typing import Any
 
 from checkpoints import RunEntry, StepEntry
 from graph.plan import Plan, Step, StepStatus
+from graph.state.shown import shown_plan
 
 JsonDict = dict[str, Any]
 
@@ -32,6 +33,7 @@ def build_document(
 
     Returns:
         `status, success, answer, reason, plan, steps, effects, replans, usage, pending`, all JSON.
+        Secret arguments (`run.hidden`) are not in it.
     """
     steps = plan.steps if plan else ()
     return {
@@ -39,7 +41,7 @@ def build_document(
         "success": run.success,
         "answer": run.answer,
         "reason": run.reason,
-        "plan": plan.to_json() if plan else None,
+        "plan": shown_plan(plan.to_json(), run.hidden) if plan else None,
         "steps": [_step_row(step, plan, entries.get(step.id), outputs) for step in steps if plan],
         "effects": effects(entries),
         "replans": run.replans,

@@ -96,3 +96,9 @@ class Invocation:
     control: RunControl = field(default_factory=RunControl)
     answered: frozenset[str] | None = None
     workspace: dict[str, Any] = field(default_factory=dict)
+    at_end: Callable[[], Awaitable[None]] | None = None
+
+    async def close(self) -> None:
+        """Have the nodes write down what they hold in memory only, however the call ends."""
+        if self.at_end is not None:
+            await self.at_end()

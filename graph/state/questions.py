@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
-from graph.plan import PlanrailError, json_fault
+from graph.plan import PlanrailError, json_fault, whole_reference
 from tools import ToolRegistry
 
 Kind = Literal["approval", "outcome"]
@@ -15,6 +15,9 @@ CHOICES: Mapping[Kind, tuple[str, ...]] = {
     "outcome": ("happened", "not_happened", "stop"),
 }
 CLIP_CHARS = 80
+ANSWER_KEYS = frozenset(
+    {"decision", "approved", "args", "then", "result", "reason", "by", "id", "digest", "revision"}
+)
 THEN = ("skip", "replan", "stop")
 
 RESPONSE_SCHEMA = {
@@ -74,7 +77,13 @@ def read_answers(raw: Any, pending: Sequence[Request]) -> dict[str, dict[str, An
         return {pending[0].id: read_answer(raw, pending[0])}
     if not isinstance(raw, Mapping) or not raw:
         raise ApprovalError(f"not an answer: {_clip(raw)}; answer one of: {_listing(pending)}")
-    return dict(_one_answer(str(key), answer, pending) for key, answer in raw.items())
+    answers: dict[str, dict[str, Any]] = {}
+    for key, answer in raw.items():
+        approval_id, read = _one_answer(str(key), answer, pending)
+        if approval_id in answers:
+            raise ApprovalError(f"{_clip(key)} answers a question that was answered already: answer it once")
+        answers[approval_id] = read
+    return answers
 
 
 def _one_answer(key: str, answer: Any, pending: Sequence[Request]) -> tuple[str, dict[str, Any]]:
@@ -91,6 +100,7 @@ def read_answer(raw: Any, request: Request) -> dict[str, Any]:
         answer = {**answer, "decision": "approve" if answer["approved"] else "reject"}
     if not isinstance(answer, Mapping):
         raise ApprovalError(f"not an answer for {request.step}: {_clip(raw)}; {_allowed(request)}")
+    _check_bound(answer, request)
     decision = str(answer.get("decision")).strip().lower().replace("-", "_")
     if decision not in CHOICES[request.kind]:
         raise ApprovalError(
@@ -115,6 +125,20 @@ def read_answer(raw: Any, request: Request) -> dict[str, Any]:
     }
 
 
+def _check_bound(answer: Mapping[str, Any], request: Request) -> None:
+    """Refuse what an answer does not have, and one that was given to a question as it was before."""
+    unknown = sorted(set(map(str, answer)) - ANSWER_KEYS)
+    if unknown:
+        allowed = ", ".join(sorted(ANSWER_KEYS))
+        raise ApprovalError(f"an answer for {request.step} has no {', '.join(unknown)}: it takes {allowed}")
+    for name in ("id", "digest", "revision"):
+        if name in answer and answer[name] != getattr(request, name):
+            raise ApprovalError(
+                f"the {name} of this answer is not that of the open question about {request.step}: "
+                "look at what waits now, then answer"
+            )
+
+
 def check_edit(request: Request, answer: Mapping[str, Any], registry: ToolRegistry) -> None:
     """Hold a person's new arguments to the tool's schema, as a plan's; raises ApprovalError."""
     edited = answer["args"]
@@ -129,6 +153,9 @@ def check_edit(request: Request, answer: Mapping[str, Any], registry: ToolRegist
             f"{request.step} is no tool call, it has no arguments to edit: approve or reject it"
         )
     problems = [p for p in tool.args_problems({**request.args, **edited}) if p[0] in edited]
+    problems += [
+        (k, "give the value itself, not a reference") for k, v in edited.items() if whole_reference(v)
+    ]
     if problems:
         text = "; ".join(f"{name}: {why}" for name, why in problems)
         raise ApprovalError(f"the new arguments of {request.step} do not fit {request.tool}: {text}")
