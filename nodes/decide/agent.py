@@ -12,6 +12,7 @@ from nodes.replies import BadReply, fitting_answer
 from tools import RegisteredTool
 
 _WRAPPED = "next"
+_SAME_AT_MOST = 3
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,11 @@ def _made_up(tool: RegisteredTool, args: Mapping[str, Any], sources: Sources) ->
         for made_up in sources.lacks(args[name]):
             return f"{made_up!r} as {name} is neither in a result nor in the task; do not make it up"
     return None
+
+
+def goes_round(turns: Sequence[Turn]) -> bool:
+    """Whether the agent wants the same for the third time, having been told twice what comes of it."""
+    return bool(turns) and sum(turn.action == turns[-1].action for turn in turns) >= _SAME_AT_MOST
 
 
 def earlier(action: Action, turns: Sequence[Turn]) -> Turn | None:

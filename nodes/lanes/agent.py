@@ -7,7 +7,7 @@ from langgraph.errors import GraphBubbleUp
 
 from checkpoints import StepEntry, StepError
 from graph.plan import AgentStep, Sources, StepStatus, ToolStep, clipped
-from nodes.decide.agent import Action, Finish, Turn, earlier, refusal
+from nodes.decide.agent import Action, Finish, Turn, earlier, goes_round, refusal
 from nodes.decide.approvals import is_approved
 from nodes.decide.budget import Used
 from nodes.lanes.agent_turns import next_turn
@@ -43,14 +43,15 @@ async def run_agent(run: StepRun, step: AgentStep, args: dict[str, Any]) -> Resu
                 return made
             turns.append(made)
             resumed = False
-        tools = run.session.engine.tools_of(step) if len(turns) < most else ()
+        going_on = len(turns) < most and not goes_round(turns)
+        tools = run.session.engine.tools_of(step) if going_on else ()
         found = await next_turn(run, step, await agent.opening(tools), turns, tools)
         if isinstance(found, Finish):
             return Result(StepStatus.SUCCEEDED, found.output)
         if isinstance(found, CallFailed):
             return _given_up(found)
         if not tools:
-            return failed("redo", "no_result", f"the agent gave no result after {most} tool calls")
+            return failed("redo", "no_result", f"the agent gave no result after {len(turns)} tool calls")
         todo = list(found)
 
 

@@ -127,6 +127,16 @@ async def test_a_repeated_lookup_is_answered_from_what_is_known(shop: Shop) -> N
     assert len(shop.did("look")) == 1
 
 
+async def test_an_agent_that_goes_round_is_asked_for_its_result(shop: Shop) -> None:
+    model = says(LOOK, {"tool": "read", "args": {"page": "p"}}, LOOK, LOOK, DONE)
+    result = await graph(shop, model).ainvoke(inputs("look", "read"), thread())
+
+    assert by_id(result)["work"]["output"] == "refunded"
+    assert len(shop.did("look")) == 1
+    told = ["There are no more tool calls" in prompt for prompt in model.prompts]
+    assert told == [False, False, False, False, True]
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
