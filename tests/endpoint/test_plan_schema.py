@@ -226,7 +226,7 @@ def test_what_the_prompt_shows_is_what_the_schema_takes() -> None:
     )
     starts = [found.start() for found in re.finditer(r'\{"reply"', PLANNER)]
     shown = [json.JSONDecoder().raw_decode(PLANNER, start)[0] for start in starts]
-    assert [list(each["reply"]) for each in shown] == [["plan"], ["plan"], ["answer"], ["cannot"]]
+    assert [list(each["reply"]) for each in shown] == [["plan"], ["plan"], ["plan"], ["answer"], ["cannot"]]
     for each in shown:
         validator.validate(each)
 
