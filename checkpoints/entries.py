@@ -100,6 +100,7 @@ class RunEntry(_Record):
     replans: int = 0
     pending: list[JSON] = Field(default_factory=list)
     hidden: dict[str, list[str]] = Field(default_factory=dict)
+    settings: dict[str, JSON] = Field(default_factory=dict)
     usage: dict[str, JSON] = Field(default_factory=dict)
     created_at: UtcTime
     updated_at: UtcTime

@@ -15,7 +15,7 @@ from graph.edges import after_executor, after_planner, after_replanner, after_sc
 from graph.plan import PlanrailError
 from graph.plan.templates import TemplateLibrary, load_templates
 from graph.running import PlanrailGraph
-from graph.state import Engine, GraphInput, GraphOutput, GraphState, Settings, StepTask
+from graph.state import Engine, GraphInput, GraphOutput, GraphState, RunContext, Settings, StepTask
 from nodes.approval import approval
 from nodes.decide.forecast import Forecast, forecast, past_of
 from nodes.executor import executor
@@ -100,8 +100,10 @@ def _templates(settings: Settings) -> TemplateLibrary:
     return library
 
 
-def _builder() -> StateGraph[GraphState, None, GraphInput, GraphOutput]:
-    builder = StateGraph(GraphState, input_schema=GraphInput, output_schema=GraphOutput)
+def _builder() -> Any:
+    builder: Any = StateGraph(
+        GraphState, context_schema=RunContext, input_schema=GraphInput, output_schema=GraphOutput
+    )
     builder.add_node("planner", planner)
     builder.add_node("scheduler", scheduler)
     builder.add_node("approval", approval, input_schema=StepTask)

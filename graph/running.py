@@ -1,9 +1,9 @@
 """The compiled graph as planrail runs it: sessions, run locks, answers, and the sync edge."""
 
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -37,6 +37,7 @@ class _Ready:
     run_id: str
     answered: frozenset[str] | None = None
     done: dict[str, Any] | None = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
 
 
 class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput]):
@@ -64,7 +65,7 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
             InputError, PlanError, ApprovalError, RunExistsError, RunNotFoundError, RunBusyError: Before
                 anything ran; the message names the remedy.
         """
-        place = await self._placed(Place.of(self, config), input)
+        place = await self._placed(Place.of(self, config, kwargs.get("context")), input)
         if not place.nested:
             kwargs["control"] = kwargs.get("control") or RunControl()
             if place.checkpointer is not None:
@@ -113,13 +114,15 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
     async def _invocation(
         self, place: Place, ready: _Ready, control: RunControl | None
     ) -> AsyncIterator[Invocation]:
-        journal = Journal(self._store(place), ready.run_id, inline_bytes=self.engine.settings.inline_bytes)
+        engine = self.engine.under(ready.overrides)
+        journal = Journal(self._store(place), ready.run_id, inline_bytes=engine.settings.inline_bytes)
         invocation = Invocation(
-            engine=self.engine,
+            engine=engine,
             run_id=ready.run_id,
             journal=journal,
             control=control or RunControl(),
             answered=ready.answered,
+            overrides=ready.overrides,
         )
         try:
             yield invocation
@@ -151,22 +154,24 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
                 return _Ready(given, place.nested_run_id(None))
             ready = read_input(of_parent(given), self.engine)
             return _Ready(ready, place.nested_run_id(without_ids(ready)))
+        engine = self.engine.under(place.overrides)
         if place.checkpointer is None:
-            return _Ready(read_input(given, self.engine), place.thread_id or uuid.uuid4().hex)
+            run_id = place.thread_id or uuid.uuid4().hex
+            return _Ready(read_input(given, engine), run_id, overrides=place.overrides)
         if place.thread_id is None:
             raise RunNotFoundError(
                 'with a checkpointer, name the run: {"configurable": {"thread_id": "..."}}'
             )
         if given is None or isinstance(given, Command):
             return await self._going_on(place, place.thread_id, given)
-        ready = read_input(given, self.engine)
+        ready = read_input(given, engine)
         run_id, run = await current_run(self._store(place), place.thread_id)
         if run is not None:
             raise RunExistsError(
                 f"run {run_id!r} has not ended ({run.status.value}): resume it with input None or "
                 "Command(resume=...), or use another thread_id"
             )
-        return _Ready(ready, run_id)
+        return _Ready(ready, run_id, overrides=place.overrides)
 
     async def _going_on(self, place: Place, thread_id: str, given: Command[Any] | None) -> _Ready:
         snapshot = await self.aget_state(place.config)
@@ -178,13 +183,16 @@ class PlanrailGraph(CompiledStateGraph[GraphState, None, GraphInput, GraphOutput
             return await self._ended(place, str(place.named_run), snapshot, given)
         if not snapshot.tasks:  # `next` leaves out tasks that have ended and are not yet in a checkpoint
             return await self._ended(place, run_id, snapshot, given)
-        check_stored_plan(snapshot.values, self.engine)
+        run = await find_run(self._store(place), run_id)
+        overrides = {**(run.settings if run else {}), **place.overrides}
+        engine = self.engine.under(overrides)
+        check_stored_plan(snapshot.values, engine)
         if given is None or given.resume is None:
             # A kill may have come when some of the questions were asked, or had given way, and some not.
             asked = any(task.interrupts or task.result is not None for task in snapshot.tasks)
-            return _Ready(given, run_id, frozenset() if asked else None)
-        answered = read_resume(given, snapshot, self.engine)
-        return _Ready(answered.command, run_id, answered.steps)
+            return _Ready(given, run_id, frozenset() if asked else None, overrides=overrides)
+        answered = read_resume(given, snapshot, engine)
+        return _Ready(answered.command, run_id, answered.steps, overrides=overrides)
 
     async def _ended(
         self, place: Place, run_id: str, snapshot: StateSnapshot, given: Command[Any] | None

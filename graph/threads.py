@@ -2,9 +2,9 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -24,7 +24,7 @@ from langgraph.store.base import BaseStore
 
 from checkpoints import RunBusyError, check_run_id
 from graph.plan import JSON, canonical_json
-from graph.state import INVOCATION_KEY, Invocation
+from graph.state import INVOCATION_KEY, Invocation, overrides_of
 
 RUN_METADATA = "planrail_run"
 """Under this name a checkpoint tells which run it is of, the first ones too, whose state is still empty."""
@@ -48,9 +48,10 @@ class Place:
     config: RunnableConfig
     position: int
     named_run: str | None = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, graph: CompiledGraph, config: RunnableConfig | None) -> "Place":
+    def of(cls, graph: CompiledGraph, config: RunnableConfig | None, context: Any = None) -> "Place":
         """Read the config as LangGraph will; a server or a parent graph hands its own parts in it.
 
         LangChain's own step limit, 25, counts as none: every chain hands it down unasked, and a plan's
@@ -72,6 +73,7 @@ class Place:
             given=config or {},
             config=merged,
             position=_next_position(known.get(CONFIG_KEY_SCRATCHPAD)) if nested else 0,
+            overrides={} if nested else overrides_of(context),
         )
 
     def with_invocation(self, invocation: Invocation) -> RunnableConfig:

@@ -70,6 +70,7 @@ async def put_run(session: RunSession, state: GraphState, plan: Plan | None, **c
             "plan_id": plan.plan_id if plan else run.plan_id,
             "revision": plan.revision if plan else run.revision,
             "hidden": hidden_args(plan.to_json(), session.engine.registry) if plan else run.hidden,
+            "settings": dict(session.invocation.overrides),
             "usage": usage_of(session.require_ledger()),
             "replans": state.get("replans") or 0,
             "updated_at": now,

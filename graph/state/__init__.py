@@ -13,6 +13,7 @@ from graph.state.channels import (
     merge,
 )
 from graph.state.config_file import CONFIG_VARIABLE, chosen_config, config_path, using_config
+from graph.state.context import RunContext, overrides_of
 from graph.state.document import build_document, effects, entries_of
 from graph.state.endpoints import EndpointFacts, EndpointMemory
 from graph.state.engine import INVOCATION_KEY, Engine, Invocation, NoModelError, model_name
@@ -55,6 +56,7 @@ __all__ = [
     "NoModelError",
     "Price",
     "Request",
+    "RunContext",
     "Settings",
     "SettingsError",
     "StepTask",
@@ -70,6 +72,7 @@ __all__ = [
     "hidden_args",
     "merge",
     "model_name",
+    "overrides_of",
     "plan_by_rule",
     "plan_of_template",
     "read_answer",

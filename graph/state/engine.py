@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -63,6 +63,10 @@ class Engine:
             for role, model in self.models.items():
                 _require_price(role, model_name(model), self.settings)
 
+    def under(self, overrides: Mapping[str, Any]) -> "Engine":
+        """This engine with a run's own settings; raises SettingsError."""
+        return replace(self, settings=self.settings.overlaid(overrides)) if overrides else self
+
     def model(self, role: str) -> BaseChatModel | None:
         """The model of a role, or the one given for all roles, or None."""
         return self.models.get(role) or self.models.get("default")
@@ -95,6 +99,7 @@ class Invocation:
     journal: Journal
     control: RunControl = field(default_factory=RunControl)
     answered: frozenset[str] | None = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
     workspace: dict[str, Any] = field(default_factory=dict)
     at_end: Callable[[], Awaitable[None]] | None = None
 

@@ -121,6 +121,10 @@ class Settings(BudgetSettings):
             values[key.strip()] = text.strip()
         return self._made(values)
 
+    def overlaid(self, values: Mapping[str, Any]) -> "Settings":
+        """These settings with others laid over them; raises SettingsError."""
+        return Settings.of({**self.model_dump(), **values}) if values else self
+
     @property
     def template_folders(self) -> list[Path]:
         """The folders of `templates`, last one strongest."""
