@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Machines that run tests are shared and slow at times. Under CI, hypothesis draws the same examples each time.
+# Machines that run tests are shared, and slow at times. Under CI hypothesis draws the same examples again.
 settings.register_profile("planrail", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("planrail")
 
