@@ -77,6 +77,11 @@ def open_store(path: str | os.PathLike[str], *, busy_timeout: float = 20.0) -> O
         StoreFormatError: When a newer version wrote it.
         StoreUnavailableError: When it cannot be a database of runs; nothing was created or changed.
     """
+    return OpenedStore(place_of(path), busy_timeout)
+
+
+def place_of(path: str | os.PathLike[str]) -> Path:
+    """Return the resolved path of a database file; raise StoreUnavailableError when it cannot be one."""
     text = os.fspath(path)
     if not text or text == ":memory:" or "\x00" in text:
         raise StoreUnavailableError(
@@ -89,4 +94,6 @@ def open_store(path: str | os.PathLike[str], *, busy_timeout: float = 20.0) -> O
         raise StoreUnavailableError(
             f"{text!r} cannot be reached ({error}); pass another database path"
         ) from error
-    return OpenedStore(place, busy_timeout)
+    if not place.name:
+        raise StoreUnavailableError(f"{place} is a folder; pass the path of a file in it, such as runs.db")
+    return place

@@ -1,5 +1,6 @@
 """`planrail`: the commands put together, and the one place where an error becomes a line and an exit code."""
 
+import contextlib
 import os
 import sys
 import traceback
@@ -10,10 +11,11 @@ from typing import Annotated
 import typer
 
 from graph.cli.configuring import settings
-from graph.cli.errors import ExitCode, error_code, error_line, exit_code_of_error
+from graph.cli.errors import error_code, error_line, exit_code_of_error
 from graph.cli.looking import check, runs, show, steps
 from graph.cli.planning import plan
 from graph.cli.probing import models_app
+from graph.cli.streams import among_messages, reserved_stdout
 from graph.cli.templating import template_app, templates
 from graph.cli.terminal import prepare_streams, write_json, write_lines
 from graph.cli.working import approve, decide, demo, reject, resume, run
@@ -43,7 +45,7 @@ for _command in (
     settings,
     demo,
 ):
-    app.command()(_command)
+    app.command()(among_messages(_command))
 app.add_typer(template_app, name="template")
 app.add_typer(models_app, name="models")
 
@@ -52,21 +54,19 @@ def run_command(argv: Sequence[str] | None = None) -> int:
     """Run one command line.
 
     Args:
-        argv: Arguments without the program's name; those of this process when absent.
+        argv: Arguments without the program's name; those of this process, whose stdout is then the command's
+            until it ends, when absent.
 
     Returns:
         The exit code.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     prepare_streams()
-    try:
-        result = app(args=words or ["--help"], prog_name="planrail", standalone_mode=False)
-    except BrokenPipeError:
-        # Whoever read our output has left; Python must not complain about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.FAILED
-    except (Exception, KeyboardInterrupt, typer.Abort) as error:  # noqa: BLE001 - the outermost frame
-        return _refuse(error, as_json="--json" in words)
+    with reserved_stdout(for_good=argv is None):
+        try:
+            result = app(args=words or ["--help"], prog_name="planrail", standalone_mode=False)
+        except (Exception, KeyboardInterrupt, typer.Abort) as error:  # noqa: BLE001 - the outermost frame
+            return _refuse(error, as_json="--json" in words)
     return int(result or 0)
 
 
@@ -75,7 +75,8 @@ def _refuse(error: BaseException, *, as_json: bool) -> int:
     if os.environ.get("PLANRAIL_DEBUG") == "1":
         traceback.print_exception(error)
     if as_json:
-        write_json({"error": {"code": error_code(error), "message": line}})
+        with contextlib.suppress(OSError):  # a full disk may be the very error
+            write_json({"error": {"code": error_code(error), "message": line}})
     write_lines([f"error: {line}"], stderr=True)
     return exit_code_of_error(error)
 

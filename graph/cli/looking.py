@@ -1,7 +1,6 @@
 """The commands that only look: at a run, at all runs, at a plan that is not run yet."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +12,7 @@ from graph.cli.documents import RunView, read_run, state_rows
 from graph.cli.errors import ExitCode
 from graph.cli.inputs import read_plan_or_problems, read_settings
 from graph.cli.render import run_lines, runs_lines, state_lines
-from graph.cli.runner import existing, with_store
+from graph.cli.runner import existing, is_missing, with_store
 from graph.cli.setups import new_setup, tools_of
 from graph.cli.terminal import visible, write_json, write_lines
 from graph.plan import Plan, PlanProblem, check_plan, to_mermaid, to_text
@@ -58,7 +57,7 @@ def runs(
     async def work(opened: OpenedStore) -> Sequence[RunEntry]:
         return await list_runs(opened.store, limit=limit)
 
-    entries = with_store(database, work) if Path(database).exists() else []
+    entries = [] if is_missing(database) else with_store(database, work)
     if as_json:
         write_json({"runs": [entry.model_dump(mode="json") for entry in entries]})
     else:

@@ -4,7 +4,6 @@ import asyncio
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +17,7 @@ from graph.cli.errors import ExitCode
 from graph.cli.given import Equipment, Wish, plan_to_run
 from graph.cli.inputs import read_settings
 from graph.cli.progress import event_line
-from graph.cli.runner import as_given, with_store
+from graph.cli.runner import as_given, is_missing, with_store
 from graph.cli.setups import models_of, new_setup, tools_of
 from graph.cli.terminal import short, visible, write_json, write_lines
 from graph.plan import Plan, PlanError, PlanProblem, to_mermaid, to_text
@@ -116,7 +115,7 @@ def _past_steps(database: str) -> Sequence[StepEntry]:
         return found
 
     try:
-        return with_store(database, work) if Path(database).exists() else []
+        return [] if is_missing(database) else with_store(database, work)
     except StoreError:
         return []
 

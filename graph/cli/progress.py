@@ -1,5 +1,6 @@
 """The run's events as lines on stderr, while it runs."""
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,6 +42,10 @@ class Progress:
         self._console: Console | None = None
 
     def __call__(self, event: Mapping[str, Any]) -> None:
+        with contextlib.suppress(OSError, ValueError):  # nobody may be left to read it
+            self._print(event)
+
+    def _print(self, event: Mapping[str, Any]) -> None:
         if self._console is None:
             self._console = console(stderr=True)
             self._console.print(Text(f"run {self._run_id}", style="bold"))

@@ -68,7 +68,7 @@ def pending_lines(run_id: str, pending: Sequence[Mapping[str, Any]], database: s
         yield Text.assemble(("waiting ", "bold magenta"), *_question_title(question))
         for name, value in question["args"].items():
             yield from _argument_lines(str(name), value)
-        for label, words in _answers(question["kind"], run_id, str(question["step"])):
+        for label, words in _answers(question["kind"], run_id, str(question["id"])):
             yield f"  {label:14}{command_line(*words, database=database)}"
         if question["kind"] == "question":
             yield "  its answer goes in from Python: Command(resume={STEP: ANSWER})"
@@ -79,18 +79,19 @@ def _question_title(question: Mapping[str, Any]) -> list[str]:
     return [visible(f"{what}  ({question['reason']})")]
 
 
-def _answers(kind: str, run_id: str, step: str) -> list[tuple[str, list[str]]]:
+def _answers(kind: str, run_id: str, approval: str) -> list[tuple[str, list[str]]]:
+    """Commands that name the approval, not the step: pasted later, they approve nothing that has changed."""
     if kind == "question":
         return []
     if kind == "outcome":
         return [
-            ("it happened", ["decide", run_id, step, "happened"]),
-            ("it did not", ["decide", run_id, step, "not-happened"]),
-            ("give up", ["decide", run_id, step, "stop"]),
+            ("it happened", ["decide", run_id, approval, "happened"]),
+            ("it did not", ["decide", run_id, approval, "not-happened"]),
+            ("give up", ["decide", run_id, approval, "stop"]),
         ]
     return [
-        ("approve", ["approve", run_id, step]),
-        ("reject", ["reject", run_id, step, "--reason", "WHY"]),
+        ("approve", ["approve", run_id, approval]),
+        ("reject", ["reject", run_id, approval, "--reason", "WHY"]),
     ]
 
 

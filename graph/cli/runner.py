@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -11,7 +10,8 @@ from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 from langgraph.types import Command
 
-from checkpoints import OpenedStore, find_run, open_store
+from checkpoints import OpenedStore, StoreError, find_run, open_store
+from checkpoints.open import place_of
 from graph.build import build_graph
 from graph.cli.documents import RunView, read_run, require_run
 from graph.cli.errors import NoSuchRun, RunIdTaken
@@ -104,9 +104,18 @@ def go_on(
 
 def existing(database: str, run_id: str) -> str:
     """The path of a database that is there; raises NoSuchRun rather than make an empty one."""
-    if not Path(database).exists():
+    if is_missing(database):
         raise NoSuchRun(f"no run {run_id!r}, for there is no database {database}: name it with --db")
     return database
+
+
+def is_missing(database: str) -> bool:
+    """Whether the folder is there and the file is not; all else that can be wrong is told by opening it."""
+    try:
+        place = place_of(database)
+        return place.parent.is_dir() and not place.exists()
+    except (StoreError, OSError):
+        return False
 
 
 def with_store(database: str, work: Callable[[OpenedStore], Coroutine[Any, Any, T]]) -> T:

@@ -15,6 +15,7 @@ from graph.cli.inputs import read_settings
 from graph.cli.invocation import command_line
 from graph.cli.runner import existing, with_store
 from graph.cli.setups import RunSetup, models_of, new_setup, recall, require_setup, tools_of
+from graph.cli.streams import among_messages
 from graph.cli.terminal import short, table, visible, write_json, write_lines
 from graph.plan import Plan, RunStatus, Step, ToolStep, has_reference
 from graph.plan.templates import Param, Template, TemplateLibrary, load_templates, template_of, to_yaml
@@ -75,6 +76,7 @@ def _lines(rows: list[dict[str, Any]]) -> list[str]:
 
 
 @template_app.command()
+@among_messages
 def save(
     run_id: options.RunArgument,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The template's name.")],

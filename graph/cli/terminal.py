@@ -4,11 +4,13 @@ import json
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import Any, TextIO
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
+
+from graph.cli.streams import results
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn"}
 
@@ -45,7 +47,8 @@ def prepare_streams() -> None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    file = sys.stderr if stderr else results()
+    return Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def write_lines(lines: Iterable[Text | str], *, stderr: bool = False) -> None:
@@ -56,7 +59,7 @@ def write_lines(lines: Iterable[Text | str], *, stderr: bool = False) -> None:
 
 def write_json(document: Any) -> None:
     """One JSON document on stdout, in ASCII where the stream is not UTF-8."""
-    stream: TextIO = sys.stdout
+    stream = results()
     is_utf8 = (stream.encoding or "").lower().replace("-", "").startswith("utf8")
     stream.write(json.dumps(document, ensure_ascii=not is_utf8, indent=2) + "\n")
     stream.flush()

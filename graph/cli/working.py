@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from checkpoints import check_run_id
+from checkpoints.open import place_of
 from graph.cli import options
 from graph.cli.documents import RunView
 from graph.cli.errors import UsageProblem, exit_code_of_status
@@ -104,7 +105,9 @@ def reject(
 
 def decide(
     run_id: options.RunArgument,
-    step: Annotated[str, typer.Argument(metavar="STEP", help="The step whose outcome is unknown.")],
+    step: Annotated[
+        str, typer.Argument(metavar="STEP", help="The step whose outcome is unknown, or its approval id.")
+    ],
     outcome: Annotated[options.Happened, typer.Argument(help="What became of the call.")],
     *,
     result: Annotated[
@@ -134,7 +137,7 @@ def demo(
 ) -> int:
     """Run the complaint about a late order on a small shop, up to the reply that you approve."""
     name = check_run_id(run_id) if run_id is not None else f"demo-{uuid.uuid4().hex[:6]}"
-    shop = shop_beside(database)
+    shop = shop_beside(str(place_of(database)))
     setup = RunSetup(shop=str(shop))
     equipment = Equipment(tools_of(setup), models_of(setup), read_settings([]))
     plan: Plan = complaint_plan()

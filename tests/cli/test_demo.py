@@ -1,6 +1,7 @@
 """`planrail demo`: the complaint plan on the shop, held for a person, finished by the printed command."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +22,8 @@ def test_the_demo_waits_with_the_resolved_reply_and_approving_sends_it(prompt: P
     assert said.code == 3
     assert "RECORDED" in said.out
     assert f"text = {RECORDED_JUDGEMENT}" in said.out
-    assert "approve d1 s4" in said.out
+    assert "waiting s4 " in said.out
+    assert re.search(r"approve d1 ap-\w+$", said.out, re.MULTILINE)
     assert _outbox(prompt) == []
 
     approved = prompt("approve", "d1", "s4")
