@@ -216,17 +216,22 @@ def test_what_the_prompt_shows_is_what_the_schema_takes() -> None:
         """Look an invoice up."""
         return number
 
+    @policy(effect="read")
+    def find_person(name: str) -> str:
+        """Look a person up."""
+        return name
+
     @policy(effect="write")
     def send_mail(to: str, text: str) -> str:
         """Send a mail."""
         return to + text
 
     validator = Draft202012Validator(
-        plan_form(ToolRegistry.of(get_invoice, send_mail), 200, answers=True).schema
+        plan_form(ToolRegistry.of(get_invoice, find_person, send_mail), 200, answers=True).schema
     )
     starts = [found.start() for found in re.finditer(r'\{"reply"', PLANNER)]
     shown = [json.JSONDecoder().raw_decode(PLANNER, start)[0] for start in starts]
-    assert [list(each["reply"]) for each in shown] == [["plan"], ["plan"], ["plan"], ["answer"], ["cannot"]]
+    assert [list(each["reply"]) for each in shown] == [["plan"], ["plan"], ["answer"], ["cannot"]]
     for each in shown:
         validator.validate(each)
 

@@ -14,6 +14,9 @@ DOCUMENTS = {
     "询问.txt": "客户安娜问：订单 A1235 的包裹现在在哪里？",
 }
 
+KEYS = {"query_order": "order_id", "query_logistics": "order_id", "query_stock": "sku"}
+"""What a lookup goes by, which is not to be made up: it does no harm there, but no good either."""
+
 
 @dataclass
 class Office:
@@ -31,7 +34,7 @@ class Office:
         return cls(folder, open_shop(folder / "shop.db"))
 
     def tools(self) -> ToolRegistry:
-        @policy(effect="read")
+        @policy(effect="read", grounded=frozenset({"customer"}))
         def find_orders(customer: str) -> list[dict[str, Any]]:
             """Find the orders of a customer by the customer's name."""
             rows = self.shop.rows("orders")
@@ -40,7 +43,7 @@ class Office:
                 raise HardToolError("customer_not_found", f"no order of a customer named {customer!r}")
             return [{"order_id": row["order_id"], "status": row["status"]} for row in found]
 
-        @policy(effect="read")
+        @policy(effect="read", grounded=frozenset({"name"}))
         def read_file(name: str) -> str:
             """Read a text file of the office."""
             path = self._path(name)
@@ -55,7 +58,10 @@ class Office:
             self.written.append((name, text))
             return {"name": name, "characters": len(text)}
 
-        return ToolRegistry.of(*shop_tools(self.shop.path), find_orders, read_file, write_file)
+        shop = {tool.__name__: tool for tool in shop_tools(self.shop.path)}
+        for name, key in KEYS.items():
+            policy(effect="read", grounded=frozenset({key}))(shop[name])
+        return ToolRegistry.of(*shop.values(), find_orders, read_file, write_file)
 
     def _path(self, name: str) -> Path:
         if not name.endswith(".txt") or name != Path(name).name:
