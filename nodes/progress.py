@@ -69,7 +69,7 @@ async def put_run(session: RunSession, state: GraphState, plan: Plan | None, **c
             "goal": state.get("goal") or run.goal,
             "plan_id": plan.plan_id if plan else run.plan_id,
             "revision": plan.revision if plan else run.revision,
-            "hidden": hidden_args(plan.to_json(), session.engine.registry) if plan else run.hidden,
+            "hidden": hidden_args(plan, session.engine.registry) if plan else run.hidden,
             "settings": dict(session.invocation.overrides),
             "usage": usage_of(session.require_ledger()),
             "replans": state.get("replans") or 0,
@@ -88,10 +88,11 @@ async def document(session: RunSession, run: RunEntry, plan: Plan | None) -> dic
     What leaves the graph shows the plan without secret arguments; the nodes need them.
     """
     board = session.board
+    whole = run.model_copy(update={"hidden": {}})
     if board is None or plan is None:
-        return {**build_document(run, plan, {}, {}), "plan": plan.to_json() if plan else None}
+        return build_document(whole, plan, {}, {})
     outputs = {s.id: await session.output_of(s.id) for s in plan.steps if board.statuses[s.id].ok}
-    return {**build_document(run, plan, board.entries, outputs), "plan": plan.to_json()}
+    return build_document(whole, plan, board.entries, outputs)
 
 
 RUNNING: dict[str, Any] = {"status": RunStatus.RUNNING, "pending": [], "success": None}

@@ -204,9 +204,9 @@ class Plan(_Frozen):
     def to_json(self) -> dict[str, JSON]:
         """Return plain JSON data without the fields that have their default value."""
         dumped = self.model_dump(exclude_defaults=True, exclude={"steps"})
-        steps = [step.to_json() for step in self.steps]
+        steps: list[JSON] = [step.to_json() for step in self.steps]
         head = {"plan_id": self.plan_id, "revision": self.revision, "author": self.author}
-        return _plain_object({**head, **dumped, "steps": steps})
+        return {**_plain_object({**head, **dumped}), "steps": steps}
 
     def _repr_markdown_(self) -> str:
         return f"```mermaid\n{flowchart(self.steps)}```"

@@ -3,16 +3,20 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graph.plan import Plan
 from tools import ToolRegistry
 from tools.scrub import redacted
 
 Hidden = Mapping[str, Sequence[str]]
 
 
-def hidden_args(plan: Mapping[str, Any], registry: ToolRegistry) -> dict[str, list[str]]:
-    """The names of secret arguments by step id, for the steps of a plan's JSON that have any."""
+def hidden_args(plan: Plan | Mapping[str, Any], registry: ToolRegistry) -> dict[str, list[str]]:
+    """The names of secret arguments by step id, for the steps of a plan, or of its JSON, that have any."""
     secret = {name: sorted(tool.policy.redact) for name, tool in registry.items() if tool.policy.redact}
-    return {step["id"]: secret[step["tool"]] for step in plan["steps"] if step.get("tool") in secret}
+    if not secret:
+        return {}
+    steps: Any = plan.to_json()["steps"] if isinstance(plan, Plan) else plan["steps"]
+    return {step["id"]: secret[step["tool"]] for step in steps if step.get("tool") in secret}
 
 
 def shown_plan(plan: Mapping[str, Any], hidden: Hidden) -> dict[str, Any]:

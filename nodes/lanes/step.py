@@ -71,10 +71,10 @@ async def _inputs(run: StepRun) -> dict[str, Any] | Result:
 
 async def _must_wait(run: StepRun, args: dict[str, Any]) -> bool:
     """Whether a person is asked first; not about a call that would be refused anyway."""
-    if run.tool is not None and (run.tool.args_problems(args) or run.tool.denied(args)):
-        return False
     why = await question_of(run.session, run.step, run.decision, args)
-    return why is not None and not is_approved(run.step, run.board.plan, args, run.decision)
+    if why is None or is_approved(run.step, run.board.plan, args, run.decision):
+        return False
+    return run.tool is None or not (run.tool.args_problems(args) or run.tool.denied(args))
 
 
 async def _act(run: StepRun, args: dict[str, Any]) -> Result:
