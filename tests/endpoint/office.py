@@ -1,4 +1,4 @@
-"""Tools of a small office that remember their calls, and P0, the plan that the known cases start from."""
+"""Tools of a small office that remember their calls, and P0, the plan that most tests start from."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""Judging and decoding a call's arguments: known case D05."""
+"""Judging and decoding a call's arguments."""
 
 from datetime import date
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""What exceptions mean: known case D07, on real errors of real libraries."""
+"""What exceptions mean, on real errors of real libraries."""
 
 import asyncio
 import datetime as dt

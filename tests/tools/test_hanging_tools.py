@@ -1,4 +1,4 @@
-"""Tools that hang, block the loop or ignore being cancelled: known case D03."""
+"""Tools that hang, block the loop or ignore being cancelled."""
 
 import asyncio
 import subprocess

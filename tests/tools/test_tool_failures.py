@@ -1,4 +1,4 @@
-"""How tools fail: known case D01."""
+"""How tools fail."""
 
 import asyncio
 from typing import Any
