@@ -1,7 +1,7 @@
 """An agent's next turn, by tool calling or as one structured object, whichever its endpoint can do."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -14,7 +14,7 @@ from nodes.endpoint.faults import METHOD_REJECTED
 from nodes.endpoint.objects import said
 from nodes.endpoint.request import Options, calls_tools
 from nodes.endpoint.structured import Form, ask_object
-from nodes.lanes.admission import GLOBAL_CAP, Demand
+from nodes.lanes.asking import ask_for
 from nodes.lanes.run import StepRun
 from nodes.models import Ask, ask
 from nodes.prompts import data_block
@@ -46,7 +46,7 @@ async def next_turn(
         turns: What was called so far.
         tools: What may still be called; nothing when only the result is left to give.
     """
-    how = ask_for(run, step)
+    how = agent_ask(run, step)
     if _by_tools(run, how):
         found = await _by_calling(run, step, how, [*opening, *_as_calls(run, turns)], tools)
         if found is not None:
@@ -151,25 +151,10 @@ def _as_objects(run: StepRun, turns: Sequence[Turn]) -> list[BaseMessage]:
     ]
 
 
-def ask_for(run: StepRun, step: AgentStep) -> Ask:
+def agent_ask(run: StepRun, step: AgentStep) -> Ask:
     """How the agent's model is asked; what it takes is written on the step's entry before each call."""
-    settings = run.session.settings
-    demand = Demand({GLOBAL_CAP: settings.max_concurrency})
 
-    @asynccontextmanager
-    async def entering(_tries: int) -> AsyncIterator[None]:
-        async with run.board.admission.slot(demand, run.board.priority(step.id)):
-            run.entry = charged(run.entry, run.spent.committed)
-            run.session.journal.note(run.entry)
-            yield
+    def before(_tries: int) -> None:
+        run.entry = charged(run.entry, run.spent.committed)
 
-    return Ask(
-        model=run.session.engine.require_model("executor"),
-        spent=run.spent,
-        timeout=step.timeout or settings.llm_timeout,
-        attempts=step.max_attempts or settings.llm_attempts,
-        max_tokens=step.token_budget,
-        entering=entering,
-        on_retry=lambda why: run.emit("step_retry", why),
-        on_redo=lambda why: run.emit("step_redo", why),
-    )
+    return replace(ask_for(run, step, before), on_redo=lambda why: run.emit("step_redo", why))

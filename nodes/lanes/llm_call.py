@@ -1,7 +1,5 @@
 """An llm step: one prompt, soft failures retried, output that does not fit sent back."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -13,7 +11,7 @@ from nodes.endpoint.objects import object_of, said
 from nodes.endpoint.request import speaks_openai
 from nodes.endpoint.strict import without_absent
 from nodes.endpoint.structured import Form, ask_in_form
-from nodes.lanes.admission import GLOBAL_CAP, Demand
+from nodes.lanes.asking import ask_for
 from nodes.lanes.results import Result, failed, failed_call, started
 from nodes.lanes.run import StepRun
 from nodes.models import Ask, ask
@@ -95,23 +93,8 @@ def _read(step: LlmStep, reply: AIMessage, form: Form | None) -> Any:
 
 
 def _ask_for(run: StepRun, step: LlmStep) -> Ask:
-    settings = run.session.settings
-    demand = Demand({GLOBAL_CAP: settings.max_concurrency})
+    def before(tries: int) -> None:
+        run.entry = charged(started(run.entry, run.session.engine.now()), run.spent.committed)
+        run.emit("step_started" if tries == 0 else "step_attempt")
 
-    @asynccontextmanager
-    async def entering(tries: int) -> AsyncIterator[None]:
-        async with run.board.admission.slot(demand, run.board.priority(step.id)):
-            run.entry = charged(started(run.entry, run.session.engine.now()), run.spent.committed)
-            run.emit("step_started" if tries == 0 else "step_attempt")
-            run.session.journal.note(run.entry)
-            yield
-
-    return Ask(
-        model=run.session.engine.require_model("executor"),
-        spent=run.spent,
-        timeout=step.timeout or settings.llm_timeout,
-        attempts=step.max_attempts or settings.llm_attempts,
-        max_tokens=step.token_budget,
-        entering=entering,
-        on_retry=lambda why: run.emit("step_retry", why),
-    )
+    return ask_for(run, step, before)
