@@ -9,22 +9,13 @@ from graph.plan.errors import PlanError, PlanProblem, PlanrailError, ReferenceFa
 from graph.plan.expressions import Expression, read_expression
 from graph.plan.graph_order import ancestors, dependents, longest_remaining, topological_order
 from graph.plan.grounding import Sources
-from graph.plan.implied import step_references, with_implied_dependencies
+from graph.plan.implied import with_implied_dependencies
 from graph.plan.json_values import JSON, json_fault
 from graph.plan.limits import History, PlanLimits
-from graph.plan.models import (
-    AgentStep,
-    LlmStep,
-    OnDependencyFailure,
-    Plan,
-    Risk,
-    Step,
-    StepBase,
-    ToolStep,
-    max_risk,
-)
+from graph.plan.models import Plan
 from graph.plan.parse import parse_plan
 from graph.plan.parse_text import parse_plan_text
+from graph.plan.parts import PlannedCall, planned_calls, referring_value, step_references
 from graph.plan.references import (
     Scope,
     clipped,
@@ -38,21 +29,40 @@ from graph.plan.references import (
 from graph.plan.render import to_mermaid, to_text
 from graph.plan.revise import PlanDiff, diff_plans, merge_replan, same_work
 from graph.plan.statuses import STEP_TRANSITIONS, RunStatus, StepStatus
+from graph.plan.steps import (
+    AgentStep,
+    Call,
+    ItemStep,
+    LlmStep,
+    MapStep,
+    OnDependencyFailure,
+    PlanStep,
+    Risk,
+    Step,
+    StepBase,
+    ToolStep,
+    max_risk,
+)
 from graph.plan.tokens import escape_text
 
 __all__ = [
     "JSON",
     "STEP_TRANSITIONS",
     "AgentStep",
+    "Call",
     "Expression",
     "History",
+    "ItemStep",
     "LlmStep",
+    "MapStep",
     "OnDependencyFailure",
     "Plan",
     "PlanDiff",
     "PlanError",
     "PlanLimits",
     "PlanProblem",
+    "PlanStep",
+    "PlannedCall",
     "PlanrailError",
     "ReferenceFailure",
     "Risk",
@@ -84,8 +94,10 @@ __all__ = [
     "merge_replan",
     "parse_plan",
     "parse_plan_text",
+    "planned_calls",
     "read_expression",
     "references",
+    "referring_value",
     "resolve",
     "resolve_words",
     "same_work",

@@ -8,8 +8,10 @@ from graph.plan.grounding import Sources
 from graph.plan.json_values import JSON
 from graph.plan.limits import History
 from graph.plan.messages import shown
-from graph.plan.models import Plan, Step, ToolStep
+from graph.plan.models import Plan
+from graph.plan.parts import planned_calls
 from graph.plan.references import Scope, has_reference, resolve
+from graph.plan.steps import MapStep, Step, ToolStep
 
 _NOTHING = Scope(steps={})
 _REMEDY = "take it from the request, or refer to the result of a step that looks it up"
@@ -47,12 +49,11 @@ def grounding_problems(
 
 
 def _literals(step: Step, catalog: ToolCatalog) -> Iterator[tuple[str, JSON]]:
-    spec = catalog.get(step.tool) if isinstance(step, ToolStep) else None
-    if spec is None or not isinstance(step, ToolStep):
-        return
-    for name in sorted(spec.grounded & step.args.keys()):
-        if not has_reference(step.args[name]):
-            yield name, resolve(step.args[name], _NOTHING)
+    for call in planned_calls(step):
+        spec = catalog.get(call.tool)
+        for name in sorted(spec.grounded & call.args.keys()) if spec is not None else ():
+            if not has_reference(call.args[name]):
+                yield name, resolve(call.args[name], _NOTHING)
 
 
 def _known(history: History | None, catalog: ToolCatalog) -> list[JSON]:
@@ -63,8 +64,9 @@ def _known(history: History | None, catalog: ToolCatalog) -> list[JSON]:
     """
     if history is None:
         return []
-    calls = [step for step in history.previous.steps if isinstance(step, ToolStep)]
-    results = [history.completed[step.id] for step in calls if step.id in history.completed]
+    steps = history.previous.steps
+    by_tools = [s for s in steps if isinstance(s.step if isinstance(s, MapStep) else s, ToolStep)]
+    results = [history.completed[step.id] for step in by_tools if step.id in history.completed]
     if made_by_model(history.previous):
-        return [*results, *(value for step in calls for _, value in _literals(step, catalog))]
-    return [*results, *(step.args for step in calls)]
+        return [*results, *(value for step in steps for _, value in _literals(step, catalog))]
+    return [*results, *(call.args for step in steps for call in planned_calls(step))]

@@ -6,8 +6,9 @@ from graph.plan.canonical import call_digest, canonical_json
 from graph.plan.catalog import ToolCatalog
 from graph.plan.errors import PlanProblem, ReferenceFailure
 from graph.plan.limits import History
-from graph.plan.models import Plan, Step, ToolStep
+from graph.plan.models import Plan
 from graph.plan.references import Scope, resolve
+from graph.plan.steps import Step, ToolStep
 
 
 def history_problems(plan: Plan, catalog: ToolCatalog, history: History) -> Iterator[PlanProblem]:

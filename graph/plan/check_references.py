@@ -5,24 +5,32 @@ from collections.abc import Iterator, Sequence
 from graph.plan.cel import syntax_fault
 from graph.plan.cost import static_cost_fault
 from graph.plan.errors import PlanProblem
-from graph.plan.expressions import Expression
-from graph.plan.implied import step_references
+from graph.plan.expressions import RESULT, Expression
 from graph.plan.limits import PlanLimits
 from graph.plan.messages import did_you_mean, shown
-from graph.plan.models import Plan, Step
+from graph.plan.models import Plan
+from graph.plan.parts import Part, step_parts
+from graph.plan.steps import Step
 
 
 def reference_problems(plan: Plan, open_steps: Sequence[Step], limits: PlanLimits) -> Iterator[PlanProblem]:
-    """Yield what is wrong with the references of open steps."""
+    """Yield what is wrong with the references and conditions of open steps."""
     ids = {step.id: None for step in plan.steps}
-    for step in open_steps:
-        for expression in dict.fromkeys(step_references(step)):
-            fault = _form_problem(expression, step.id, limits)
-            if fault is not None:
-                yield fault
-                continue
-            yield from _step_problems(expression, step, ids)
-            yield from _unknown_params(expression, step.id, plan)
+    for step, part, expression in _expressions(open_steps):
+        fault = _form_problem(expression, step.id, limits)
+        if fault is not None:
+            yield fault
+            continue
+        yield from _local_problems(expression, part, step.id)
+        yield from _step_problems(expression, step, ids)
+        yield from _unknown_params(expression, step.id, plan)
+
+
+def _expressions(steps: Sequence[Step]) -> Iterator[tuple[Step, Part, Expression]]:
+    for step in steps:
+        for part in step_parts(step):
+            for expression in dict.fromkeys(part.expressions):
+                yield step, part, expression
 
 
 def _form_problem(expression: Expression, step_id: str, limits: PlanLimits) -> PlanProblem | None:
@@ -35,6 +43,13 @@ def _form_problem(expression: Expression, step_id: str, limits: PlanLimits) -> P
     if fault is None:
         return None
     return PlanProblem("bad_expression", step_id, f"{shown(expression.text)}: {fault}")
+
+
+def _local_problems(expression: Expression, part: Part, step_id: str) -> Iterator[PlanProblem]:
+    for name in sorted(expression.local_names - part.local_names):
+        where = "in expect and compensate" if name == RESULT else "in the step of a map"
+        message = f"{shown(expression.text)}: {name} has a value only {where}; name a step or a param"
+        yield PlanProblem("unknown_reference", step_id, message)
 
 
 def _step_problems(expression: Expression, step: Step, ids: dict[str, None]) -> Iterator[PlanProblem]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from graph.plan.errors import PlanProblem
 from graph.plan.graph_order import find_cycles
 from graph.plan.messages import did_you_mean, shown
-from graph.plan.models import Plan, Step
+from graph.plan.models import Plan
+from graph.plan.steps import Step
 
 _SHOWN_CYCLE = 20
 

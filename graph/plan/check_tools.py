@@ -6,8 +6,9 @@ from graph.plan.catalog import ToolCatalog, ToolSpec
 from graph.plan.errors import PlanProblem
 from graph.plan.json_values import JSON
 from graph.plan.messages import did_you_mean, shown
-from graph.plan.models import AgentStep, Step, ToolStep
+from graph.plan.parts import PlannedCall, planned_calls
 from graph.plan.references import Scope, has_reference, resolve
+from graph.plan.steps import Step
 
 _NOTHING = Scope(steps={})
 _CHOSEN_LATER: JSON = "${params.chosen_later}"
@@ -17,11 +18,12 @@ _CHOSEN_LATER: JSON = "${params.chosen_later}"
 def tool_problems(open_steps: Sequence[Step], catalog: ToolCatalog) -> Iterator[PlanProblem]:
     """Yield what is wrong with the tool calls of open steps."""
     for step in open_steps:
-        if isinstance(step, ToolStep) and (spec := catalog.get(step.tool)) is not None:
-            yield from _call_problems(step, spec)
-        elif isinstance(step, (ToolStep, AgentStep)):
-            unknown = [name for name in step.tool_names if catalog.get(name) is None]
-            yield from (_unknown(step.id, name, catalog) for name in unknown)
+        unknown = [name for name in step.tool_names if catalog.get(name) is None]
+        yield from (_unknown(step.id, name, catalog) for name in unknown)
+        for call in planned_calls(step):
+            spec = catalog.get(call.tool)
+            if spec is not None:
+                yield from _call_problems(step.id, call, spec)
 
 
 def _unknown(step_id: str, name: str, catalog: ToolCatalog) -> PlanProblem:
@@ -30,19 +32,20 @@ def _unknown(step_id: str, name: str, catalog: ToolCatalog) -> PlanProblem:
     return PlanProblem("unknown_tool", step_id, f"there is no tool {shown(name)}{hint}")
 
 
-def _call_problems(step: ToolStep, spec: ToolSpec) -> Iterator[PlanProblem]:
-    for name in (step.args.keys() | set(step.fill)) & spec.injected:
-        message = f"{spec.name}.{name} is filled in when the tool is called; leave it out"
-        yield PlanProblem("injected_arg", step.id, message)
-    args = _literals({name: value for name, value in step.args.items() if name not in spec.injected})
-    args |= {name: _CHOSEN_LATER for name in step.open_args if name not in spec.injected}
+def _call_problems(step_id: str, call: PlannedCall, spec: ToolSpec) -> Iterator[PlanProblem]:
+    where = f"{call.field}: {spec.name}" if call.field else spec.name
+    for name in (call.args.keys() | set(call.open_args)) & spec.injected:
+        message = f"{where}.{name} is filled in when the tool is called; leave it out"
+        yield PlanProblem("injected_arg", step_id, message)
+    args = _literals({name: value for name, value in call.args.items() if name not in spec.injected})
+    args |= {name: _CHOSEN_LATER for name in call.open_args if name not in spec.injected}
     faults = spec.args_problems(args)
     for name, message in faults:
-        yield PlanProblem("bad_args", step.id, f"{spec.name}{'.' if name else ''}{name}: {message}")
-    if not faults and not step.open_args and not has_reference(step.args):
+        yield PlanProblem("bad_args", step_id, f"{where}{'.' if name else ''}{name}: {message}")
+    if not faults and not call.open_args and not has_reference(call.args):
         reason = spec.denied(args)
         if reason is not None:
-            yield PlanProblem("forbidden", step.id, f"a rule of {spec.name} forbids this call: {reason}")
+            yield PlanProblem("forbidden", step_id, f"a rule of {where} forbids this call: {reason}")
 
 
 def _literals(args: Mapping[str, JSON]) -> dict[str, JSON]:

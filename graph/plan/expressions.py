@@ -16,7 +16,11 @@ Key: TypeAlias = str | int
 PARAMS = "params"
 STEPS = "steps"
 MAX_CHARS = 2000
-RESERVED_IDS = frozenset({PARAMS, STEPS, "item", "index", "result"})
+ITEM, INDEX, RESULT = "item", "index", "result"
+LOCAL_NAMES = frozenset({ITEM, INDEX, RESULT})
+"""Names that have a value only in some places: an item of a map and its index, a step's own result."""
+
+RESERVED_IDS = LOCAL_NAMES | {PARAMS, STEPS}
 """Names an expression gives a meaning of its own; no step may have one of them as its id."""
 
 COMPREHENSIONS = frozenset({"all", "exists", "exists_one", "existsOne", "map", "filter"})
@@ -66,6 +70,11 @@ class Expression:
     uses_regex: bool = False
     fault: str | None = None
 
+    @property
+    def local_names(self) -> frozenset[str]:
+        """Those of its names that have a value only in some places."""
+        return self.roots & LOCAL_NAMES
+
 
 def read_expression(text: str) -> Expression:
     """Read one expression, the text between the braces.
@@ -92,9 +101,9 @@ def _read(text: str) -> Expression:
 
 
 def step_id_of(path: tuple[Key, ...]) -> str | None:
-    """Return the id of the step a plain path starts at, or None for params."""
+    """Return the id of the step a plain path starts at, or None for params and local names."""
     root = str(path[0])
-    if root == PARAMS:
+    if root == PARAMS or root in LOCAL_NAMES:
         return None
     return str(path[1]) if root == STEPS and len(path) > 1 else root
 
@@ -164,7 +173,7 @@ def _cel_expression(text: str, found: tuple[Token, ...]) -> Expression:
             return Expression(text, fault=_STEPS_NEED_AN_ID)
         if name == PARAMS:
             params.update(() if key is None or _inside_has(found, at) else (key,))
-        else:
+        elif name not in LOCAL_NAMES:
             steps.add(key if name == STEPS and key is not None else name)
     return Expression(
         text,

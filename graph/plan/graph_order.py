@@ -3,7 +3,8 @@
 from collections import deque
 from collections.abc import Mapping, Sequence
 
-from graph.plan.models import Plan, Step
+from graph.plan.models import Plan
+from graph.plan.steps import Step
 
 
 def dependents(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:

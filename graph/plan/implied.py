@@ -1,19 +1,8 @@
 """Dependencies that follow from references."""
 
-from graph.plan.expressions import Expression
-from graph.plan.json_values import JSON
-from graph.plan.models import Plan, Step, ToolStep
-from graph.plan.references import references
-
-
-def referring_value(step: Step) -> JSON:
-    """Return the part of a step in which references count."""
-    return step.args if isinstance(step, ToolStep) else step.instruction
-
-
-def step_references(step: Step) -> tuple[Expression, ...]:
-    """Return the references of one step, in order of appearance."""
-    return references(referring_value(step))
+from graph.plan.models import Plan
+from graph.plan.parts import all_references
+from graph.plan.steps import Step
 
 
 def with_implied_dependencies(plan: Plan) -> Plan:
@@ -25,7 +14,7 @@ def with_implied_dependencies(plan: Plan) -> Plan:
 
 
 def _with_implied(step: Step, known: set[str]) -> Step:
-    named = [step_id for expression in step_references(step) for step_id in sorted(expression.step_ids)]
+    named = [step_id for expression in all_references(step) for step_id in sorted(expression.step_ids)]
     missing = [
         step_id for step_id in dict.fromkeys(named) if step_id in known and step_id not in step.depends_on
     ]

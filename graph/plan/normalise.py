@@ -7,24 +7,26 @@ or refused later, never guessed.
 import json
 from collections.abc import Mapping
 
-from graph.plan.models import AgentStep, StepModel, ToolStep
+from graph.plan.steps import AgentStep, LlmStep, MapStep, PlanStep, StepModel, ToolStep
 
+ACTIONS: Mapping[str, StepModel] = {
+    "tool": ToolStep,
+    "llm": LlmStep,
+    "agent": AgentStep,
+    "map": MapStep,
+    "plan": PlanStep,
+}
 _NULL_IS_ABSENT = frozenset(
     {
-        "title",
-        "depends_on",
-        "args",
-        "timeout",
-        "max_attempts",
-        "output_schema",
-        "choices",
-        "token_budget",
-        "fill",
-        "max_iterations",
+        *("title", "depends_on", "when", "expect", "fallback", "compensate", "timeout", "max_attempts"),
+        *("args", "fill", "output_schema", "choices", "token_budget", "max_iterations"),
+        *("min_success", "sub_steps"),
     }
 )
 _OPTIONAL_HEAD = ("revision", "parent_revision", "assumptions", "params", "author")
-_ANY_ACTION = frozenset(ToolStep.model_fields) | frozenset(AgentStep.model_fields)
+_LISTS_OF_NAMES = ("fill", "tools", "sub_steps")
+_ANY_ACTION = frozenset(name for model in ACTIONS.values() for name in model.model_fields)
+_EMPTY_IS_ABSENT = frozenset({"when", "expect", "fallback", "compensate"})
 LATER_FIELDS = ("when", "expect", "fallback", "compensate")
 """Fields of the plan language that this version refuses unless they say nothing."""
 
@@ -59,12 +61,36 @@ def normal_step(raw: Mapping[str, object], model: StepModel) -> dict[str, object
         fields["id"] = normal_id(fields["id"])
     if "depends_on" in fields:
         fields["depends_on"] = _ids(fields["depends_on"])
-    for name in ("fill", "tools"):
+    for name in _LISTS_OF_NAMES:
         if isinstance(fields.get(name), (str, list)):
             fields[name] = _ids(fields[name])
     if isinstance(fields.get("args"), str):
         fields["args"] = _decoded_object(fields["args"])
+    if isinstance(fields.get("over"), str):
+        fields["over"] = _as_reference(str(fields["over"]))
+    for name in ("fallback", "compensate"):
+        if name in fields:
+            fields[name] = _normal_call(fields[name], fields.get("args") if name == "fallback" else None)
     return fields
+
+
+def _normal_call(value: object, same_args: object) -> object:
+    """Return a call beside the step; a fallback without arguments of its own takes those of the step."""
+    call = {"tool": value} if isinstance(value, str) else value
+    if not isinstance(call, dict):
+        return call
+    given = {key: part for key, part in call.items() if not (key == "args" and part is None)}
+    if isinstance(given.get("args"), str):
+        given["args"] = _decoded_object(given["args"])
+    if "args" not in given and isinstance(same_args, dict):
+        given["args"] = same_args
+    return given
+
+
+def _as_reference(text: str) -> str:
+    """Return a list's expression as a reference, also when it is written bare."""
+    bare = text.strip()
+    return text if not bare or "${" in bare else f"${{{bare}}}"
 
 
 def says_nothing(value: object) -> bool:
@@ -72,12 +98,18 @@ def says_nothing(value: object) -> bool:
     return value is None or (isinstance(value, (list, dict)) and not value)
 
 
+def _no_condition(key: str, value: object) -> bool:
+    return key in ("when", "expect") and isinstance(value, str) and not value.strip()
+
+
 def _may_be_dropped(key: str, value: object, model: StepModel) -> bool:
     """Tell whether a field says no more than leaving it out.
 
     Models that answer under a strict schema must give every field, also those of the other action.
     """
-    if key in LATER_FIELDS or (key in _ANY_ACTION and key not in model.model_fields):
+    if _no_condition(key, value):
+        return True
+    if key in _EMPTY_IS_ABSENT or (key in _ANY_ACTION and key not in model.model_fields):
         return says_nothing(value)
     return value is None and key in _NULL_IS_ABSENT
 

@@ -10,14 +10,15 @@ from graph.plan.expressions import RESERVED_IDS
 from graph.plan.implied import with_implied_dependencies
 from graph.plan.json_values import json_fault, json_type
 from graph.plan.messages import field_problems, unknown_fields
-from graph.plan.models import AgentStep, LlmStep, Plan, Step, StepModel, ToolStep
-from graph.plan.normalise import LATER_FIELDS, normal_id, normal_plan, normal_step, says_nothing
+from graph.plan.models import Plan
+from graph.plan.normalise import ACTIONS, LATER_FIELDS, normal_id, normal_plan, normal_step, says_nothing
+from graph.plan.steps import MapStep, Step, StepModel
 
 _ENOUGH_PROBLEMS = 200
 BAD_PLAN = "bad_plan"
 UNSUPPORTED = "unsupported"
 LATER_ACTIONS = ("map", "plan")
-_ACTIONS: Mapping[str, StepModel] = {"tool": ToolStep, "llm": LlmStep, "agent": AgentStep}
+_OF_THE_WHOLE_MAP = frozenset({"on_dependency_failure", "optional", "verify"})
 
 Parsed = tuple[Plan | None, tuple[PlanProblem, ...]]
 
@@ -73,12 +74,44 @@ def _parse_step(raw: object, where: str) -> tuple[Step | None, tuple[PlanProblem
     if later:
         return None, later
     action = raw.get("action")
-    model = _ACTIONS.get(action) if isinstance(action, str) else None
+    model = ACTIONS.get(action) if isinstance(action, str) else None
     if model is None:
         shown = repr(action[:40]) if isinstance(action, str) else json_type(action)
-        message = f"{where}.action is {shown}; it must be one of {', '.join(_ACTIONS)}"
+        message = f"{where}.action is {shown}; it must be one of {', '.join(ACTIONS)}"
         return None, (_problem(message, known_id),)
-    return _validate_step(model, normal_step(raw, model), known_id, where)
+    fields = normal_step(raw, model)
+    inner, problems = _inner_step(fields, known_id, where) if model is MapStep else ({}, ())
+    if problems:
+        return None, problems
+    return _validate_step(model, {**fields, **inner}, known_id, where)
+
+
+def _inner_step(
+    fields: Mapping[str, object], step_id: str | None, where: str
+) -> tuple[dict[str, object], tuple[PlanProblem, ...]]:
+    """Return the fields of a map that its inner step decides: the step, read, and what it depends on."""
+    raw = fields.get("step")
+    if raw is None:
+        return {}, ()  # told as a missing field
+    if isinstance(raw, dict) and raw.get("action") in ("map", "plan"):
+        message = (
+            f"{where}.step: a map runs tool, llm or agent steps; make the {raw['action']} a step beside it"
+        )
+        return {}, (_problem(message, step_id),)
+    known = {**raw, "id": fields.get("id")} if isinstance(raw, dict) else raw
+    step, problems = _parse_step(known, f"{where}.step")
+    if step is None:
+        return {}, problems
+    needless = sorted(step.model_fields_set & _OF_THE_WHOLE_MAP)
+    if needless:
+        return {}, (_problem(f"{where}.step.{needless[0]}: give it to the map, not to its step", step_id),)
+    given = fields.get("depends_on", [])
+    needs = (
+        [*given, *(each for each in step.depends_on if each not in given)]
+        if isinstance(given, list)
+        else given
+    )
+    return {"step": step.model_copy(update={"depends_on": ()}), "depends_on": needs}, ()
 
 
 def _later(raw: Mapping[str, object], step_id: str | None, where: str) -> tuple[PlanProblem, ...]:
@@ -113,6 +146,8 @@ def _id_messages(step_id: str | None, where: str) -> list[str]:
         return [f"{where}.id: an id that ends in # and a number is kept for list items; choose another id"]
     if step_id is not None and "@r" in step_id and step_id.rpartition("@r")[2].isdigit():
         return [f"{where}.id: ids that end in @r and a number stand for old revisions; choose another id"]
+    if step_id is not None and step_id.endswith("@undo"):
+        return [f"{where}.id: ids that end in @undo stand for what undoes a step; choose another id"]
     return []
 
 

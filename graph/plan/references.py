@@ -19,13 +19,15 @@ class Scope:
 
     `steps` has the output of each step by id. `absent` names steps without one that dependents go on
     without (degraded, not taken): whatever is read from them is null. `healed` has values for expressions
-    that the results themselves have none for.
+    that the results themselves have none for. `local_values` are those of `item`, `index` and `result`, where
+    these have one.
     """
 
     steps: Mapping[str, JSON]
     params: Mapping[str, JSON] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
     healed: Mapping[str, JSON] = field(default_factory=dict)
+    local_values: Mapping[str, JSON] = field(default_factory=dict)
 
 
 def references(value: object) -> tuple[Expression, ...]:
@@ -114,13 +116,18 @@ def value_of(expression: Expression, scope: Scope) -> JSON:
         raise
 
 
+def condition_expression(text: str) -> Expression:
+    """Read a condition, written bare or as one whole `${...}`."""
+    return whole_reference(text.strip()) or read_expression(text.strip())
+
+
 def condition(text: str, scope: Scope) -> bool:
     """Evaluate a condition, written bare or as one whole `${...}`.
 
     Raises:
         ReferenceFailure: As for `resolve`, or the result is not true or false.
     """
-    expression = whole_reference(text.strip()) or read_expression(text.strip())
+    expression = condition_expression(text)
     result = value_of(expression, scope)
     if not isinstance(result, bool):
         message = (
@@ -189,7 +196,13 @@ def _variables(expression: Expression, scope: Scope) -> dict[str, JSON]:
         named[STEPS] = dict(outputs)
     if PARAMS in expression.roots:
         named[PARAMS] = dict(scope.params)
-    return named
+    return named | {name: _local(expression, name, scope) for name in expression.local_names}
+
+
+def _local(expression: Expression, name: str, scope: Scope) -> JSON:
+    if name not in scope.local_values:
+        raise ReferenceFailure(expression.text, f"{name} has no value here")
+    return scope.local_values[name]
 
 
 def _output(expression: Expression, step_id: str, scope: Scope) -> JSON:
@@ -203,12 +216,18 @@ def _output(expression: Expression, step_id: str, scope: Scope) -> JSON:
 
 
 def _walk(expression: Expression, path: tuple[Key, ...], scope: Scope) -> JSON:
-    step_id = step_id_of(path)
-    value: JSON = dict(scope.params) if step_id is None else _output(expression, step_id, scope)
+    value = _root_value(expression, path, scope)
     at = 2 if path[0] == STEPS else 1
     for key in path[at:]:
         value = _member(expression, value, key)
     return value
+
+
+def _root_value(expression: Expression, path: tuple[Key, ...], scope: Scope) -> JSON:
+    step_id = step_id_of(path)
+    if step_id is not None:
+        return _output(expression, step_id, scope)
+    return dict(scope.params) if path[0] == PARAMS else _local(expression, str(path[0]), scope)
 
 
 def _member(expression: Expression, value: JSON, key: Key) -> JSON:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from graph.plan.mermaid import flowchart
-from graph.plan.models import Plan, Step
+from graph.plan.models import Plan
 from graph.plan.statuses import StepStatus
+from graph.plan.steps import Step
 
 
 def to_mermaid(plan: Plan, statuses: Mapping[str, StepStatus] | None = None) -> str:

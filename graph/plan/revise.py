@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from graph.plan.canonical import canonical_json
 from graph.plan.implied import with_implied_dependencies
-from graph.plan.models import Plan, Step
+from graph.plan.models import Plan
+from graph.plan.steps import Step
 
 _WORK = frozenset(
     {
         *("action", "tool", "args", "fill"),
         *("instruction", "output_schema", "choices", "tools", "max_iterations"),
+        *("over", "step", "goal"),
     }
 )
 

@@ -82,7 +82,7 @@ class Engine:
 
     def tools_of(self, step: Step) -> tuple[RegisteredTool, ...]:
         """The tools a step may call, as far as they are registered."""
-        return tuple(self.registry[name] for name in step.tool_names if name in self.registry)
+        return tuple(self.registry[name] for name in step.own_tools if name in self.registry)
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from graph.plan import AgentStep, Scope, Step, ToolStep, call_digest, resolve, resolve_words
+from graph.plan import AgentStep, Scope, Step, ToolStep, call_digest, referring_value, resolve, resolve_words
 from graph.state import Decision
 from nodes.decide.approvals import allows
 from nodes.decide.healing import healed_values
@@ -18,7 +18,7 @@ async def resolved_args(session: RunSession, step: Step, decision: Decision | No
     """
     scope = await healed_scope(session, step)
     if not isinstance(step, ToolStep):
-        words = resolve_words(step.instruction, scope, session.settings.digest_chars)
+        words = resolve_words(str(referring_value(step)), scope, session.settings.digest_chars)
         return {"instruction": words, **({"tools": list(step.tools)} if isinstance(step, AgentStep) else {})}
     tool = session.engine.tool_of(step)
     # Decoded before text is put in: a result inside JSON text must not change its structure.

@@ -166,9 +166,9 @@ def test_five_thousand_steps_are_checked_in_about_linear_time() -> None:
     def seconds(count: int) -> float:
         steps: list[JSON] = [tool(f"s{i}", q=f"${{s{i - 1}.x}}" if i else "q") for i in range(count)]
         plan = plan_of(*steps)
-        started = time.perf_counter()
+        started = time.process_time()
         assert check_plan(plan, CATALOG, PlanLimits(max_steps=count)) == []
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     small = min(seconds(500) for _ in range(3))
     assert seconds(5000) < 60 * small

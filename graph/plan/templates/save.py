@@ -9,7 +9,9 @@ import yaml  # type: ignore[import-untyped]  # the distribution has no types
 from pydantic import ValidationError
 
 from graph.plan.json_values import JSON, compact_json
-from graph.plan.models import Plan, Step, ToolStep
+from graph.plan.models import Plan
+from graph.plan.parts import referring_value
+from graph.plan.steps import Step
 from graph.plan.templates.params import Param
 from graph.plan.templates.template import Template, TemplateError
 from graph.plan.tokens import escape_text, split_text
@@ -94,7 +96,7 @@ class _Swap:
         self.name, self.value = name, value
         self.reference = f"${{params.{name}}}"
         self._number = _as_number(value)
-        inside = [s.args if isinstance(s, ToolStep) else s.instruction for s in plan.steps]
+        inside = [referring_value(step) for step in plan.steps]
         self.numeric = any(self._is_number(each) for value in inside for each in _scalars(value))
         self._pattern = _alone(value)
         self.occurs = any(self.into(each) != each for each in inside)

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, model_validator
 
 from graph.plan.errors import PlanError, PlanrailError
 from graph.plan.json_values import JSON, compact_json
-from graph.plan.models import Plan, ToolStep
+from graph.plan.models import Plan
 from graph.plan.parse import parse_plan
-from graph.plan.references import references
+from graph.plan.parts import all_references
 from graph.plan.templates.params import Param
 from graph.plan.templates.rules import Rule
 
@@ -137,8 +137,7 @@ def _named_params(plan: Plan) -> frozenset[str]:
     texts = [plan.goal, *plan.assumptions, *(step.title for step in plan.steps)]
     named = {name for text in texts for name in _IN_TEXT.findall(text)}
     for step in plan.steps:
-        inside = step.args if isinstance(step, ToolStep) else step.instruction
-        named.update(name for each in references(inside) for name in each.param_names)
+        named.update(name for each in all_references(step) for name in each.param_names)
     return frozenset(named)
 
 
