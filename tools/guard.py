@@ -6,6 +6,7 @@ also leave what really happened on the `Probe` of the current call.
 """
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import threading
@@ -13,11 +14,12 @@ import time
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 from langchain_core.tools import BaseTool
 
 _Tool = TypeVar("_Tool", bound=BaseTool)
+_T = TypeVar("_T")
 _busy = threading.local()
 
 
@@ -83,7 +85,6 @@ def _guarded_class(original: type[_Tool]) -> type[_Tool]:
 
 
 def _guarded_run(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
     def _run(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
         probe = current_probe.get()
         if probe is None:
@@ -96,11 +97,10 @@ def _guarded_run(original: Callable[..., Any]) -> Callable[..., Any]:
             raise
         return probe.returned
 
-    return _run
+    return _in_place_of(original, _run)
 
 
 def _guarded_arun(original: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    @functools.wraps(original)
     async def _arun(self: BaseTool, *args: Any, **kwargs: Any) -> Any:
         probe = current_probe.get()
         if probe is None:
@@ -118,7 +118,20 @@ def _guarded_arun(original: Callable[..., Awaitable[Any]]) -> Callable[..., Awai
             raise ToolExit from error
         return probe.returned
 
-    return _arun
+    return _in_place_of(original, _arun)
+
+
+def _in_place_of(original: Callable[..., Any], guard: Callable[..., _T]) -> Callable[..., _T]:
+    """Make a guard look like what it guards, with its annotations evaluated.
+
+    LangChain reads both at each call, and would compile every annotation that is text each time.
+    """
+    wrapped = functools.update_wrapper(guard, original)
+    with contextlib.suppress(NameError, TypeError, ValueError):
+        hints = get_type_hints(original, include_extras=True)
+        wrapped.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
+        wrapped.__annotations__ = hints
+    return wrapped
 
 
 async def _watched(answer: Awaitable[Any], probe: Probe) -> Any:
