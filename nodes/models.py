@@ -80,12 +80,14 @@ async def _call(
     """One try; a parameter that the endpoint does not take is left out from here on, without a wait."""
     facts = engine.endpoints.of(how.model)
     while True:
+        left_out = frozenset(facts.rejected)
         fault = await _request(engine, how, messages, replace(options, max_tokens=meter.max_tokens), meter)
         if isinstance(fault, AIMessage):
             meter.answered(fault)
             return _judged(fault)
         meter.unanswered(fault.failed)
-        if fault.parameter is None or fault.parameter in facts.rejected:
+        # Another call may have had the same parameter refused while this one was under way.
+        if fault.parameter is None or fault.parameter in left_out:
             return fault.failed
         facts.rejected.add(fault.parameter)
         refused = await meter.reserve()

@@ -1,9 +1,41 @@
 """What was found out about model endpoints, remembered for all runs of the process."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
+
+
+class FirstAlone:
+    """Lets the first of several at once find something out, while the others wait for it.
+
+    They wait for one finding and no more: when it settled nothing, a slow or broken endpoint must not be
+    asked by one after another. Each event loop finds out on its own.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nobody asking."""
+        self._under_way: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Event] = WeakKeyDictionary()
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Enter at once as the first, else when the first has left."""
+        loop = asyncio.get_running_loop()
+        first = self._under_way.get(loop)
+        if first is not None:
+            await first.wait()
+            yield
+            return
+        mine = self._under_way[loop] = asyncio.Event()
+        try:
+            yield
+        finally:
+            del self._under_way[loop]
+            mine.set()
 
 
 @dataclass
@@ -13,7 +45,8 @@ class EndpointFacts:
     `rejected` are parameters it does not take. `refused` are the ways of asking for structured output
     that it does not take, for any schema; `by_name` those it does not take for the schema of that name.
     `works` is the way that gave an answer. `calls_tools` says whether it calls tools in OpenAI's way; None
-    while nobody knows.
+    while nobody knows. Who asks while one of the two is not known takes turns in `finding_method` or
+    `finding_tools`.
     """
 
     rejected: set[str] = field(default_factory=set)
@@ -21,6 +54,8 @@ class EndpointFacts:
     by_name: dict[str, set[str]] = field(default_factory=dict)
     works: str | None = None
     calls_tools: bool | None = None
+    finding_method: FirstAlone = field(default_factory=FirstAlone, repr=False, compare=False)
+    finding_tools: FirstAlone = field(default_factory=FirstAlone, repr=False, compare=False)
 
     def usable(self, methods: tuple[str, ...], name: str) -> list[str]:
         """The methods that are left for a schema of this name, best first."""

@@ -37,13 +37,25 @@ def prepared(
 ) -> tuple[Runnable[LanguageModelInput, AIMessage], dict[str, Any]]:
     """The model as it is to be called, and the keyword arguments of the call."""
     plain = _without(model, facts.rejected)
-    arguments: dict[str, Any] = _limit(model, options.max_tokens, facts.rejected)
+    arguments: dict[str, Any] = {**_closing(model), **_limit(model, options.max_tokens, facts.rejected)}
     if options.response_format is not None:
         arguments["response_format"] = options.response_format
     if not options.tools:
         return plain, arguments
     choice = None if "tool_choice" in facts.rejected else options.tool_choice
     return plain.bind_tools(list(options.tools), **({"tool_choice": choice} if choice else {})), arguments
+
+
+def _closing(model: BaseChatModel) -> dict[str, Any]:
+    """Has each connection end with its reply.
+
+    LangChain's client keeps them for all models of the process, but they belong to the event loop they were
+    opened on: taken up in another one, they fail or hang.
+    """
+    if not speaks_openai(model):
+        return {}
+    own = getattr(model, "model_kwargs", {}).get("extra_headers") or {}
+    return {"extra_headers": {**own, "Connection": "close"}}
 
 
 def _limit(model: BaseChatModel, wanted: int | None, rejected: set[str]) -> dict[str, Any]:

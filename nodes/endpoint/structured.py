@@ -120,9 +120,22 @@ def methods_of(model: BaseChatModel, chosen: str) -> tuple[str, ...]:
 async def ask_in_form(
     session: RunSession, how: Ask, messages: Sequence[BaseMessage], form: Form
 ) -> AIMessage | CallFailed:
-    """One reply by the best method that the endpoint takes; a refused one is not tried again."""
+    """One reply by the best method that the endpoint takes; a refused one is not tried again.
+
+    While no method is known to work, of several who ask at once the first finds one for all.
+    """
     facts = session.engine.endpoints.of(how.model)
     methods = methods_of(how.model, session.settings.structured_method)
+    if facts.works is not None or len(methods) == 1:
+        return await _ask_by_method(session, how, messages, form, methods)
+    async with facts.finding_method.turn():
+        return await _ask_by_method(session, how, messages, form, methods)
+
+
+async def _ask_by_method(
+    session: RunSession, how: Ask, messages: Sequence[BaseMessage], form: Form, methods: tuple[str, ...]
+) -> AIMessage | CallFailed:
+    facts = session.engine.endpoints.of(how.model)
     failed: CallFailed | None = None
     for method in facts.usable(methods, form.name) or [methods[-1]]:
         asked, options = _told(messages, form, method), _options(form, method)

@@ -1,6 +1,7 @@
 """An agent's next turn, by tool calling or as one structured object, whichever its endpoint can do."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -47,10 +48,9 @@ async def next_turn(
         tools: What may still be called; nothing when only the result is left to give.
     """
     how = agent_ask(run, step)
-    if _by_tools(run, how):
-        found = await _by_calling(run, step, how, [*opening, *_as_calls(run, turns)], tools)
-        if found is not None:
-            return found
+    found = await _by_tools_first(run, step, how, [*opening, *_as_calls(run, turns)], tools)
+    if found is not None:
+        return found
     messages = [*opening, *_as_objects(run, turns), *([] if tools else [HumanMessage(NO_MORE)])]
     form = Form.of(next_schema(step, tools), "next_step")
     redos = run.session.settings.redo_attempts
@@ -60,12 +60,19 @@ async def next_turn(
     return [chosen] if isinstance(chosen, Action) else chosen
 
 
-def _by_tools(run: StepRun, how: Ask) -> bool:
+async def _by_tools_first(
+    run: StepRun, step: AgentStep, how: Ask, messages: list[BaseMessage], tools: Sequence[RegisteredTool]
+) -> Next | None:
+    """The next turn by tool calling, where that is the way; while nobody knows, one agent finds it out."""
     method = run.session.settings.agent_method
-    if method != "auto":
-        return method == "tools"
     facts = run.session.engine.endpoints.of(how.model)
-    return calls_tools(how.model) and facts.calls_tools is not False
+    if method == "structured" or (method == "auto" and not calls_tools(how.model)):
+        return None
+    unknown = method == "auto" and facts.calls_tools is None
+    async with facts.finding_tools.turn() if unknown else nullcontext():
+        if method == "auto" and facts.calls_tools is False:
+            return None
+        return await _by_calling(run, step, how, messages, tools)
 
 
 async def _by_calling(

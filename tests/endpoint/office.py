@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel
 
 from graph.build import build_graph
@@ -65,9 +66,10 @@ class Office:
         return ToolRegistry.of(write_file, web_search, book)
 
     def graph(self, server: OpenAIServer, **settings: Any) -> PlanrailGraph:
-        return build_graph(
-            tools=self.tools(), models=server.model(), settings={"backoff_base": 0, **settings}
-        )
+        return self.graph_of(server.model(), **settings)
+
+    def graph_of(self, model: BaseChatModel, **settings: Any) -> PlanrailGraph:
+        return build_graph(tools=self.tools(), models=model, settings={"backoff_base": 0, **settings})
 
     async def run(self, server: OpenAIServer, goal: str = "g", **settings: Any) -> Json:
         """What a run of this goal gives back."""
