@@ -106,14 +106,22 @@ class RunEntry(_Record):
     updated_at: UtcTime
 
 
+_PLAIN = frozenset({str, int, float, bool, dict, list})
+"""Types of values that are stored as they are."""
+
+
 def to_stored(entry: StepEntry | RunEntry) -> dict[str, Any]:
     """Return an entry as plain data, without the fields that have their default."""
-    return {name: _plain(value) for name, value in _told(entry)} | {"format": entry.format}
+    return {**_told(entry), "format": entry.format}
 
 
-def _told(record: BaseModel) -> list[tuple[str, Any]]:
+def _told(record: BaseModel) -> dict[str, Any]:
     defaults = _defaults(type(record))
-    return [(name, value) for name, value in record if value is not None and value != defaults[name]]
+    return {
+        name: value if type(value) in _PLAIN else _plain(value)
+        for name, value in record.__dict__.items()
+        if value is not None and value != defaults[name]
+    }
 
 
 @cache
@@ -127,7 +135,7 @@ def _defaults(kind: type[BaseModel]) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, _Record):
-        return {name: _plain(inner) for name, inner in _told(value)}
+        return _told(value)
     if isinstance(value, StepStatus | RunStatus):
         return value.value
     return value.isoformat() if isinstance(value, datetime) else value

@@ -21,8 +21,15 @@ E = TypeVar("E", StepEntry, RunEntry)
 _TEXT = "$json"
 _LONG_NUMBER = re.compile("[0-9]{19}")
 _NOT_PORTABLE = ("NaN", "Infinity", "\\u0000")
-_DEEP = 200
+_DEEP = 199
+"""Levels that a field's value may have in a store that counts the entry around it as one of 200."""
 _PREVIEW_CHARS = 200
+_LONG = 10**18
+_FEW = 32
+_MOST_BYTES_OF_CHAR = 6
+_MOST_BYTES_OF_NUMBER = 32
+_MARKS = 4
+"""Bytes of the marks around and after a text."""
 
 
 def pack(data: dict[str, Any]) -> dict[str, Any]:
@@ -31,8 +38,7 @@ def pack(data: dict[str, Any]) -> dict[str, Any]:
     Args:
         data: JSON data with its `format`.
     """
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    if _portable(data, text):
+    if all(_portable(value) for value in data.values()):
         return data
     return {"format": data["format"], _TEXT: json.dumps(data, separators=(",", ":"))}
 
@@ -87,6 +93,8 @@ def set_aside(value: JSON, inline_bytes: int) -> tuple[OutputRef, str] | None:
         value: Any JSON.
         inline_bytes: Largest size, as JSON text in UTF-8, that stays inline.
     """
+    if _surely_fits(value, inline_bytes):
+        return None
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     raw = text.encode("utf-8", "surrogatepass")
     if len(raw) <= inline_bytes:
@@ -97,10 +105,35 @@ def set_aside(value: JSON, inline_bytes: int) -> tuple[OutputRef, str] | None:
     return OutputRef(digest=hashlib.sha256(raw).hexdigest()[:40], bytes=len(raw), preview=preview), text
 
 
-def _portable(data: dict[str, Any], text: str) -> bool:
+def _surely_fits(value: JSON, inline_bytes: int) -> bool:
+    """Tell, without making its JSON text, that a small value stays inline; False says nothing."""
+    if isinstance(value, dict):
+        if len(value) > _FEW:
+            return False
+        names_and_values = [*value, *value.values()]
+    else:
+        names_and_values = [value]
+    left = inline_bytes
+    for part in names_and_values:
+        if isinstance(part, str):
+            left -= _MOST_BYTES_OF_CHAR * len(part) + _MARKS
+        elif part is None or isinstance(part, (bool, float)) or (type(part) is int and abs(part) < _LONG):
+            left -= _MOST_BYTES_OF_NUMBER
+        else:
+            return False
+    return left >= _MARKS
+
+
+def _portable(value: object) -> bool:
+    """Tell whether any store keeps a value of the stored object as it is."""
+    if isinstance(value, str):
+        return "\x00" not in value and (value.isascii() or _encodable(value))
+    if value is None or (type(value) is int and abs(value) < _LONG):
+        return True
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if any(part in text for part in _NOT_PORTABLE) or _LONG_NUMBER.search(text) or not _encodable(text):
         return False
-    return text.count("[") + text.count("{") < _DEEP or not _deeper_than(data, _DEEP)
+    return text.count("[") + text.count("{") < _DEEP or not _deeper_than(value, _DEEP)
 
 
 def _encodable(text: str) -> bool:

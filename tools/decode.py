@@ -10,6 +10,8 @@ Schema = Mapping[str, Any]
 
 _STRUCTURED: Mapping[str, type] = {"object": dict, "array": list}
 _MAX_DEPTH = 64
+_OPENING = ("{", "[")
+_JSON_SPACE = " \t\n\r"
 
 
 def decode_arguments(args: Mapping[str, Any], schema: Schema) -> dict[str, JSON]:
@@ -22,6 +24,8 @@ def decode_arguments(args: Mapping[str, Any], schema: Schema) -> dict[str, JSON]
         args: Arguments by name.
         schema: JSON Schema of the whole arguments object.
     """
+    if not any(_may_change(value) for value in args.values()):
+        return dict(args)
     decoded = _decode(dict(args), schema, schema, 0)
     return decoded if isinstance(decoded, dict) else dict(args)
 
@@ -45,6 +49,13 @@ def _decode(value: Any, schema: Schema, root: Schema, depth: int) -> JSON:
     if isinstance(value, Mapping):
         return {key: _decode(item, _member(chosen, key), root, depth + 1) for key, item in value.items()}
     return [_decode(item, _element(chosen, at), root, depth + 1) for at, item in enumerate(value)]
+
+
+def _may_change(value: object) -> bool:
+    """Whether a value may have something to decode in it, or must be copied; only quick to say no."""
+    if isinstance(value, str):
+        return value.lstrip(_JSON_SPACE)[:1] in _OPENING
+    return isinstance(value, (Mapping, list, tuple))
 
 
 def _decode_text(text: str, options: list[Schema], root: Schema, depth: int) -> JSON:

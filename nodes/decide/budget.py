@@ -92,6 +92,12 @@ class Limits:
     prefix: str = "max_"
 
     @property
+    def bounds_amounts(self) -> bool:
+        """Whether an amount is bounded at all; time is not an amount."""
+        bounds = (self.model_calls, self.tokens, self.cost, self.tool_calls)
+        return any(bound is not None for bound in bounds)
+
+    @property
     def bounds_answers(self) -> bool:
         """Whether an answer's length must be bounded before it is asked for."""
         return self.tokens is not None or self.cost is not None
@@ -99,6 +105,8 @@ class Limits:
 
 def lacking(limits: Limits, spent: Used, reserved: Used, need: Used) -> str | None:
     """The first budget that has no room for `need` beside what is spent and reserved, by field name."""
+    if not limits.bounds_amounts:
+        return None
     after = spent + reserved + need
     amounts = {
         "model_calls": (need.model_calls, after.model_calls),
