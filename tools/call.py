@@ -65,12 +65,14 @@ def _refusal(tool: RegisteredTool, args: Mapping[str, JSON], key: str | None) ->
     problems = tool.args_problems(args)
     if problems:
         code = "injected_arg" if any(name in tool.injected for name, _ in problems) else "bad_args"
-        return CallFailed("hard", code, "; ".join(_problem(*problem) for problem in problems))
+        words = "; ".join(_problem(*problem) for problem in problems)
+        return CallFailed("hard", code, words, nothing_happened=True)
     denial = tool.denied(args)
     if denial is not None:
-        return CallFailed("hard", "forbidden", denial)
+        return CallFailed("hard", "forbidden", denial, nothing_happened=True)
     if tool.key_argument is not None and key is None:
-        return CallFailed("hard", "no_key", f"{tool.name} needs an idempotency key and was given none")
+        words = f"{tool.name} needs an idempotency key and was given none"
+        return CallFailed("hard", "no_key", words, nothing_happened=True)
     return None
 
 

@@ -13,7 +13,7 @@ import ssl
 import time
 import urllib.error
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import jsonschema
@@ -85,6 +85,7 @@ class _Verdict:
     nature: Nature
     code: str
     retry_after: float | None = None
+    nothing_happened: bool = False
 
 
 def classify(error: BaseException, policy: ToolPolicy) -> CallFailed:
@@ -100,7 +101,8 @@ def classify(error: BaseException, policy: ToolPolicy) -> CallFailed:
         kind = "hard"
     elif isinstance(error, policy.soft_errors) and kind == "hard":
         kind = "soft"
-    return CallFailed(kind, verdict.code, describe(error), verdict.retry_after if kind == "soft" else None)
+    retry_after = verdict.retry_after if kind == "soft" else None
+    return CallFailed(kind, verdict.code, describe(error), retry_after, verdict.nothing_happened)
 
 
 def describe(error: BaseException) -> str:
@@ -141,9 +143,9 @@ def _verdict(error: BaseException) -> _Verdict:
 def _known(error: BaseException) -> _Verdict | None:  # noqa: PLR0911 - one line per kind of error
     match error:
         case HardToolError():
-            return _Verdict("hard", error.code)
+            return _Verdict("hard", error.code, nothing_happened=True)
         case SoftToolError():
-            return _Verdict("soft", error.code, error.retry_after)
+            return _Verdict("soft", error.code, error.retry_after, nothing_happened=True)
         case OutcomeUnknown():
             return _Verdict("unknown", error.code)
         case BaseExceptionGroup():
@@ -160,7 +162,8 @@ def _known(error: BaseException) -> _Verdict | None:  # noqa: PLR0911 - one line
 def _worst(verdicts: list[_Verdict]) -> _Verdict:
     """Return the verdict on errors that came together: any doubt stays, then hard outweighs soft."""
     order: list[Nature] = ["unknown", "in_doubt", "hard", "soft"]
-    return min(verdicts, key=lambda verdict: order.index(verdict.nature))
+    worst = min(verdicts, key=lambda verdict: order.index(verdict.nature))
+    return replace(worst, nothing_happened=all(verdict.nothing_happened for verdict in verdicts))
 
 
 def _http_verdict(error: BaseException) -> _Verdict | None:
@@ -171,10 +174,10 @@ def _http_verdict(error: BaseException) -> _Verdict | None:
         return None
     code = f"http_{status}"
     if status == _RATE_LIMITED:
-        return _Verdict("soft", code, _retry_after(error, response))
+        return _Verdict("soft", code, _retry_after(error, response), nothing_happened=True)
     if status == _REQUEST_TIMEOUT or status in _SERVER_ERRORS:
         return _Verdict("in_doubt", code, _retry_after(error, response))
-    return _Verdict("hard", code)
+    return _Verdict("hard", code, nothing_happened=True)
 
 
 def _status(error: BaseException, response: Any) -> int | None:
@@ -227,7 +230,7 @@ def _library_verdict(error: BaseException) -> _Verdict | None:
     if classes is None:
         return None
     if _bad_certificate(error):
-        return _Verdict("hard", "bad_certificate")
+        return _Verdict("hard", "bad_certificate", nothing_happened=True)
     for kind in type(error).__mro__:
         if kind.__name__ in classes and kind.__module__.partition(".")[0] == _library(error):
             return _Verdict("in_doubt", classes[kind.__name__])
@@ -252,7 +255,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _system_verdict(error: BaseException) -> _Verdict:
     if isinstance(error, ssl.SSLCertVerificationError) or _bad_certificate_inside(error):
-        return _Verdict("hard", "bad_certificate")
+        return _Verdict("hard", "bad_certificate", nothing_happened=True)
     if isinstance(error, TimeoutError):
         return _Verdict("in_doubt", _TIMEOUT)
     if isinstance(error, _CONNECTION_ERRORS) or getattr(error, "errno", None) in _UNREACHABLE:

@@ -1,6 +1,6 @@
 """What one attempt of a tool call came to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from graph.plan import JSON
@@ -24,13 +24,15 @@ class CallFailed:
 
     `kind` says what may follow: "hard" no retry, "soft" a retry after backoff, at the earliest after
     `retry_after` seconds where the service named them, "unknown" neither, for the write may have happened.
-    `message` is never empty and at most 500 characters; secrets are taken out of it.
+    `message` is never empty and at most 500 characters; secrets are taken out of it. `nothing_happened` says
+    that the call surely changed nothing: the tool or the service said so, or it was not made.
     """
 
     kind: FailureKind
     code: str
     message: str
     retry_after: float | None = None
+    nothing_happened: bool = field(default=False, compare=False)
 
 
 CallOutcome: TypeAlias = CallSucceeded | CallFailed

@@ -1,21 +1,31 @@
 """What code, not the model, decides about a tool."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 from jsonschema import SchemaError
 from jsonschema.validators import validator_for
 from langchain_core.tools import BaseTool, InjectedToolArg
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from graph.plan import JSON, Risk
+from tools.breaker import BreakerField
 from tools.errors import ToolSetupError
+from tools.rate import RateField
 
 Effect = Literal["read", "write"]
+CacheScope = Literal["run", "shared"]
 Happened = Literal["done", "not_done", "unknown"]
 ReconcileAnswer: TypeAlias = Happened | tuple[Happened, object]
 Reconcile: TypeAlias = Callable[[str, Mapping[str, JSON]], ReconcileAnswer | Awaitable[ReconcileAnswer]]
 """Called with the idempotency key and the arguments of a write whose outcome is in doubt."""
+
+STALE_CACHE = "stale_cache"
+"""The fallback that is no tool: what an equal call gave before."""
+
+Fallbacks = Annotated[
+    tuple[str, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
+]
 
 _Declared = TypeVar("_Declared", bound=Callable[..., Any] | BaseTool)
 _ATTRIBUTE = "__planrail_policy__"
@@ -41,6 +51,18 @@ class ToolPolicy(BaseModel):
         backoff_cap: Longest wait in seconds; a service's own Retry-After may be longer.
         max_concurrency: Calls of this tool at one time; None leaves it to the run's own cap.
         session_arg: Argument whose value names a session in which calls run one at a time.
+        rate: Most calls in a stretch of time, over all runs of a graph: `"5/s"`, `"100/min"`, `"20/10s"`, or
+            a pair of calls and seconds.
+        breaker: When a tool that keeps failing is left alone, over all runs of a graph: a pair of failures in
+            a row and seconds, or a `BreakerPolicy`.
+        cache_ttl: Seconds for which a read's result answers equal calls; None calls each time. Calls with
+            secret arguments and failures are never kept.
+        cache_scope: Who shares a result: the calls of one run, or those of all runs in one store that have
+            the same setting `cache_scope`.
+        fallback: What takes the place of a call that has failed for good: names of tools that take the same
+            arguments, tried in this order, and `"stale_cache"`, tried last: an equal call's older result. A
+            write falls back only when it surely did not happen and no person approved that very call.
+        stale_ttl: Oldest result, in seconds, that `"stale_cache"` may give.
         risk: Lowest risk of a call; None means low for reads and medium for writes.
         approve_when: CEL rules over the arguments (by name, and all as `args`); one that holds, or cannot
             be evaluated, makes a person approve the call.
@@ -68,6 +90,12 @@ class ToolPolicy(BaseModel):
     backoff_cap: float = Field(default=20.0, ge=0, allow_inf_nan=False)
     max_concurrency: int | None = Field(default=None, ge=1)
     session_arg: str | None = None
+    rate: RateField | None = None
+    breaker: BreakerField | None = None
+    cache_ttl: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    cache_scope: CacheScope = "run"
+    fallback: Fallbacks = ()
+    stale_ttl: float = Field(default=86_400.0, gt=0, allow_inf_nan=False)
     risk: Risk | None = None
     approve_when: tuple[str, ...] = ()
     deny_when: tuple[str, ...] = ()
@@ -87,6 +115,31 @@ class ToolPolicy(BaseModel):
             except SchemaError as error:
                 raise ValueError(f"output_schema is not a JSON Schema: {error.message}") from error
         return self
+
+    @model_validator(mode="after")
+    def _only_reads_are_kept(self) -> Self:
+        if self.effect == "read":
+            return self
+        if self.cache_ttl is not None:
+            raise ValueError("cache_ttl is for reads, a write must happen each time: drop it")
+        if self.falls_back_to_stale:
+            raise ValueError("fallback stale_cache is for reads, an old result is no write: drop it")
+        return self
+
+    @property
+    def falls_back_to_stale(self) -> bool:
+        """Whether an equal call's older result may take the place of a failed call."""
+        return STALE_CACHE in self.fallback
+
+    @property
+    def fallback_tools(self) -> tuple[str, ...]:
+        """The tools that may take the place of a failed call, in order."""
+        return tuple(name for name in dict.fromkeys(self.fallback) if name != STALE_CACHE)
+
+    @property
+    def keeps_for(self) -> float:
+        """Seconds after which a kept result is of no use any more."""
+        return max(self.cache_ttl or 0.0, self.stale_ttl if self.falls_back_to_stale else 0.0)
 
     @property
     def repeatable(self) -> bool:

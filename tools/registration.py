@@ -37,6 +37,7 @@ def register(item: AnyTool, policies: Mapping[str, ToolPolicy]) -> RegisteredToo
     schema = _args_schema(tool, injected)
     known = frozenset(schema.get("properties", {})) | (_field_names(tool) - injected)
     _check_policy(tool.name, policy, known, bool(schema.get("additionalProperties")))
+    _check_cache(tool.name, policy, injected)
     return RegisteredTool(
         name=tool.name,
         description=tool.description,
@@ -117,4 +118,14 @@ def _check_policy(name: str, policy: ToolPolicy, known: frozenset[str], open_end
     if policy.session_arg is not None and policy.session_arg not in known and not open_ended:
         raise ToolSetupError(
             f"the policy of {name!r} names a session_arg {policy.session_arg!r} it does not have"
+        )
+
+
+def _check_cache(name: str, policy: ToolPolicy, injected: frozenset[str]) -> None:
+    """Refuse to keep results that depend on more than the arguments that make two calls equal."""
+    keeps = policy.cache_ttl is not None or policy.falls_back_to_stale
+    if keeps and injected:
+        raise ToolSetupError(
+            f"the results of {name!r} cannot be kept: they may depend on the injected {min(injected)!r}; "
+            "drop cache_ttl and the fallback stale_cache, or that argument"
         )

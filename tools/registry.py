@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Self
 
 from tools.errors import ToolSetupError
+from tools.fallbacks import check_fallbacks
 from tools.policy import ToolPolicy
 from tools.registered import RegisteredTool
 from tools.registration import AnyTool, register
@@ -25,7 +26,8 @@ class ToolRegistry(Mapping[str, RegisteredTool]):
             policies: Policies by tool name, for tools that carry none or should have another.
 
         Raises:
-            ToolSetupError: Two tools have one name, a policy names no tool, or a tool cannot be used.
+            ToolSetupError: Two tools have one name, a policy names no tool, a tool cannot be used, or not as
+                the fallback that a policy makes it.
         """
         given = dict(policies or {})
         registered: dict[str, RegisteredTool] = {}
@@ -37,6 +39,7 @@ class ToolRegistry(Mapping[str, RegisteredTool]):
         unused = sorted(given.keys() - registered.keys())
         if unused:
             raise ToolSetupError(f"policies name tools that are not registered: {', '.join(unused)}")
+        check_fallbacks(registered)
         return cls(registered)
 
     def __getitem__(self, name: str) -> RegisteredTool:
