@@ -1,0 +1,134 @@
+"""A map step's items: how many must succeed, whether they still can, and what they come to together."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from checkpoints import StepEntry, StepError
+from graph.plan import JSON, StepStatus
+from graph.plan.json_values import json_type
+
+NOT_A_LIST = "not_a_list"
+TOO_MANY_ITEMS = "too_many_items"
+TOO_FEW_SUCCEEDED = "too_few_succeeded"
+
+_NAMED = 3
+_MESSAGE_CHARS = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many of a map's items there are, and how many have ended in which way.
+
+    An item `in_doubt` has not ended; nobody knows yet whether its write happened.
+    """
+
+    total: int
+    succeeded: int = 0
+    failed: int = 0
+    not_taken: int = 0
+    in_doubt: int = 0
+
+    @property
+    def ended(self) -> int:
+        """Items that have come to their end."""
+        return self.succeeded + self.failed + self.not_taken
+
+    @property
+    def left(self) -> int:
+        """Items that may still succeed, those in doubt too."""
+        return self.total - self.ended
+
+    def to_json(self) -> dict[str, int]:
+        """The counts as a run's document has them."""
+        counts = {"total": self.total, "succeeded": self.succeeded, "failed": self.failed}
+        return {**counts, "not_taken": self.not_taken}
+
+
+def tally_of(total: int, statuses: Iterable[StepStatus]) -> Tally:
+    """Count the statuses of a map's items; those that are not among them have not begun."""
+    seen = list(statuses)
+    return Tally(
+        total,
+        succeeded=seen.count(StepStatus.SUCCEEDED),
+        failed=seen.count(StepStatus.FAILED),
+        not_taken=seen.count(StepStatus.NOT_TAKEN),
+        in_doubt=seen.count(StepStatus.UNKNOWN),
+    )
+
+
+def list_fault(value: JSON, most: int) -> tuple[str, str] | None:
+    """Why a map cannot go over a value, as code and message; None when it can."""
+    if not isinstance(value, list):
+        return NOT_A_LIST, f"a map goes over a list, this is {json_type(value)}; refer to a list"
+    if len(value) > most:
+        return TOO_MANY_ITEMS, f"the list has {len(value)} items, at most {most} are allowed (max_map_items)"
+    return None
+
+
+def enough(min_success: float | None, tally: Tally) -> bool:
+    """Whether a map whose items have all ended has succeeded.
+
+    An item that was not taken is neither a success nor a failure: a share is one of the items taken.
+    """
+    if min_success is None:
+        return tally.failed == 0
+    return tally.succeeded >= _needed(min_success, tally.succeeded + tally.failed)
+
+
+def out_of_reach(min_success: float | None, tally: Tally) -> bool:
+    """Whether not enough items can succeed any more, even if all that are left do."""
+    if min_success is None:
+        return tally.failed > 0
+    best = tally.succeeded + tally.left
+    return best < _needed(min_success, best + tally.failed)
+
+
+def _needed(min_success: float, taken: int) -> int:
+    if isinstance(min_success, int):
+        return min_success
+    return math.ceil(Decimal(str(min_success)) * taken)  # 0.55 of 100 is 55, which binary fractions miss
+
+
+def failures_text(errors: Mapping[int, StepError], total: int) -> str:
+    """The items that failed, in words: how many of all, and the first few by their place in the list."""
+    shown = [f"#{at} {errors[at].code}: {_brief(errors[at].message)}" for at in sorted(errors)[:_NAMED]]
+    more = f" and {len(errors) - _NAMED} more" if len(errors) > _NAMED else ""
+    return f"{len(errors)} of {total} items failed ({'; '.join(shown)}{more})"
+
+
+def _brief(message: str) -> str:
+    return message if len(message) <= _MESSAGE_CHARS else f"{message[:_MESSAGE_CHARS]}..."
+
+
+def shortfall(min_success: float | None, tally: Tally, errors: Mapping[int, StepError]) -> str:
+    """Why a map has failed, in words."""
+    told = failures_text(errors, tally.total) if errors else f"{tally.succeeded} of {tally.total} succeeded"
+    wanted = "all must succeed" if min_success is None else f"min_success is {min_success}"
+    rest = f"; {tally.left} were not begun" if tally.left else ""
+    return f"{told}; {wanted}{rest}"
+
+
+def map_output(
+    items: Sequence[JSON], results: Sequence[JSON], errors: Mapping[int, StepError]
+) -> dict[str, Any]:
+    """A map's result: `results` in the order of the items, and the failures with their items."""
+    failures = [
+        {"index": at, "item": items[at], "code": errors[at].code, "message": errors[at].message}
+        for at in sorted(errors)
+    ]
+    return {"results": list(results), "failures": failures}
+
+
+def items_of(step_id: str, entries: Iterable[StepEntry]) -> list[StepEntry]:
+    """The entries of a step's items, in their order."""
+    found = [entry for entry in entries if entry.item is not None and entry.step_id == step_id]
+    return sorted(found, key=lambda entry: entry.item or 0)
+
+
+def slim(entry: StepEntry) -> StepEntry:
+    """An item's entry as it is kept at hand: its result is in the map's, a lookup's input in the journal."""
+    kept_input = entry.input if entry.effect == "write" else None
+    return entry.model_copy(update={"input": kept_input, "output": None, "output_ref": None})

@@ -1,0 +1,1 @@
+"""Map steps: the same step for each item of a list."""
