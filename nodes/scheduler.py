@@ -76,16 +76,18 @@ def _waiting_entry(session: RunSession, step_id: str) -> StepEntry | None:
 
 
 def _question(session: RunSession, step_id: str) -> dict[str, Any]:
-    step = session.require_board().step(step_id)
+    board = session.require_board()
+    step, entry = board.step(step_id), board.entries.get(step_id)
+    gate = entry.approval if entry is not None and isinstance(entry.approval, dict) else {}
     return {
         "id": f"question-{step_id}",
         "kind": "question",
         "run_id": session.run_id,
         "step": step_id,
         "tool": getattr(step, "tool", None),
-        "args": {},
+        "args": {"question": gate["asked"]} if "asked" in gate else {},
         "risk": step.risk.value,
         "reason": "its tool asks a question of its own",
-        "revision": session.require_board().plan.revision,
+        "revision": board.plan.revision,
         "digest": "",
     }

@@ -18,7 +18,7 @@ from graph.cli.probing import models_app
 from graph.cli.streams import among_messages, reserved_stdout
 from graph.cli.templating import template_app, templates
 from graph.cli.terminal import prepare_streams, write_json, write_lines
-from graph.cli.working import approve, decide, demo, reject, resume, run
+from graph.cli.working import answer, approve, decide, demo, reject, resume, run
 from graph.state import using_config
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ for _command in (
     approve,
     reject,
     decide,
+    answer,
     show,
     steps,
     runs,

@@ -5,10 +5,14 @@ from typing import Any, Literal
 
 from graph.cli.errors import NoSuchQuestion
 
-Kind = Literal["approval", "outcome"]
+Kind = Literal["approval", "outcome", "question"]
 Question = Mapping[str, Any]
 
-_ANSWERED_BY: Mapping[str, str] = {"approval": "approve or reject", "outcome": "decide"}
+_ANSWERED_BY: Mapping[str, str] = {
+    "approval": "approve or reject",
+    "outcome": "decide",
+    "question": "answer",
+}
 
 
 def choose_question(pending: Sequence[Question], kind: Kind, named: str | None, run_id: str) -> Question:
@@ -24,7 +28,7 @@ def choose_question(pending: Sequence[Question], kind: Kind, named: str | None, 
             raise NoSuchQuestion(_nothing_named(pending, named, run_id))
         return chosen[0]
     if not fitting:
-        raise NoSuchQuestion(f"no such pending approval: run {run_id} has {_listing(pending)}")
+        raise NoSuchQuestion(f"no such pending approval: run {run_id} has {_listing(pending)}{_how(pending)}")
     if len(fitting) > 1:
         raise NoSuchQuestion(f"run {run_id} has {_listing(fitting)}: name the step that you answer")
     return fitting[0]
@@ -37,6 +41,11 @@ def _nothing_named(pending: Sequence[Question], named: str, run_id: str) -> str:
             f"{named} of run {run_id} waits for another kind of answer: {_ANSWERED_BY[str(other[0]['kind'])]}"
         )
     return f"no such pending approval: {named}; run {run_id} has {_listing(pending)}"
+
+
+def _how(pending: Sequence[Question]) -> str:
+    kinds = dict.fromkeys(str(each["kind"]) for each in pending)
+    return f"; the command is {' or '.join(_ANSWERED_BY[kind] for kind in kinds)}" if kinds else ""
 
 
 def _listing(pending: Sequence[Question]) -> str:

@@ -70,8 +70,6 @@ def pending_lines(run_id: str, pending: Sequence[Mapping[str, Any]], database: s
             yield from _argument_lines(str(name), value)
         for label, words in _answers(question["kind"], run_id, str(question["id"])):
             yield f"  {label:14}{command_line(*words, database=database)}"
-        if question["kind"] == "question":
-            yield "  its answer goes in from Python: Command(resume={STEP: ANSWER})"
 
 
 def _question_title(question: Mapping[str, Any]) -> list[str]:
@@ -82,7 +80,7 @@ def _question_title(question: Mapping[str, Any]) -> list[str]:
 def _answers(kind: str, run_id: str, approval: str) -> list[tuple[str, list[str]]]:
     """Commands that name the approval, not the step: pasted later, they approve nothing that has changed."""
     if kind == "question":
-        return []
+        return [("answer", ["answer", run_id, approval, "--text", "TEXT"])]
     if kind == "outcome":
         return [
             ("it happened", ["decide", run_id, approval, "happened"]),

@@ -45,7 +45,7 @@ class Changes:
     settings: list[str]
 
 
-Answer = tuple[Kind, str | None, dict[str, Any]]
+Answer = tuple[Kind, str | None, Any]
 """Which kind of question, the step or approval it names, and the answer itself."""
 
 

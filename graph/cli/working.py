@@ -129,6 +129,26 @@ def decide(
     return _go_on(run_id, database, Changes(tools, settings or []), answer, as_json=as_json)
 
 
+def answer(
+    run_id: options.RunArgument,
+    step: options.StepArgument = None,
+    *,
+    text: Annotated[str | None, typer.Option("--text", metavar="TEXT", help="The answer, as text.")] = None,
+    value: Annotated[
+        str | None, typer.Option("--value", metavar="JSON", help="The answer, as data for the tool.")
+    ] = None,
+    tools: options.Tools = None,
+    database: options.Database = options.DATABASE,
+    settings: options.SetOption = None,
+    as_json: options.AsJson = False,
+) -> int:
+    """Answer a question that a step's tool asks; its call goes on with the answer."""
+    if (text is None) == (value is None):
+        raise UsageProblem("give the answer once: --text TEXT, or --value JSON for data")
+    said = text if value is None else read_json(value, "--value")
+    return _go_on(run_id, database, Changes(tools, settings or []), ("question", step, said), as_json=as_json)
+
+
 def demo(
     *,
     database: options.Database = options.DATABASE,
