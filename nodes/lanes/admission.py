@@ -1,4 +1,4 @@
-"""Caps: how many steps run at once, in all, per tool and per session of a stateful tool."""
+"""Caps: how many steps run at once, in all, per tool and per session of a stateful tool, and how often."""
 
 import asyncio
 import heapq
@@ -7,81 +7,174 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Protocol, TypeAlias
+
+from tools import CallFailed
+from tools.limits import Entry, Later, Passed, Shut
+
+GLOBAL_CAP = "all"
+
+Group: TypeAlias = tuple[str, ...]
+
+_FREE = Passed()
+
+
+class Gate(Protocol):
+    """What a tool's rate and breaker say, asked at the moment a place is given."""
+
+    @property
+    def name(self) -> str:
+        """The same for all calls that it judges alike."""
+        ...
+
+    def enter(self) -> Entry:
+        """Ask to make one call now."""
+        ...
+
+    def close(self, passed: Passed) -> None:
+        """Take back leave that was given."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait by the clock that the gate goes by."""
+        ...
+
+
+class NotAdmitted(Exception):  # noqa: N818 - a refusal, which the caller turns into the call's failure
+    """The gate lets the call through neither now nor in time; `failure` says why."""
+
+    def __init__(self, failure: CallFailed) -> None:
+        """Keep the failure."""
+        super().__init__(failure.message)
+        self.failure = failure
 
 
 @dataclass(frozen=True)
 class Demand:
-    """The caps one step counts against, by name, with their limits."""
+    """The caps one step counts against, by name, with their limits, and its tool's gate if it has one."""
 
     limits: Mapping[str, int]
+    gate: Gate | None = None
 
     def fits(self, running: Mapping[str, int]) -> bool:
         return all(running.get(name, 0) < limit for name, limit in self.limits.items())
+
+    @property
+    def group(self) -> Group:
+        """What those have in common who may start at the same moments."""
+        return (*sorted(self.limits), f"gate:{self.gate.name}" if self.gate is not None else "")
 
 
 @dataclass(order=True)
 class _Waiter:
     rank: tuple[float, int]
     demand: Demand = field(compare=False)
-    admitted: asyncio.Future[None] = field(compare=False)
+    admitted: asyncio.Future[Passed] = field(compare=False)
 
 
 class Admission:
     """Admits waiting steps in order of priority as soon as every cap they count against has room.
 
-    A step that waits for its tool's cap holds no other cap meanwhile, so it never starves others.
+    A step that waits for its tool's cap, or until its tool may be called again, holds no other cap
+    meanwhile, so it never starves others.
     """
 
     def __init__(self) -> None:
         self.running: Counter[str] = Counter()
-        self._waiters: list[_Waiter] = []
+        self._waiters: dict[Group, list[_Waiter]] = {}
+        self._alarms: dict[Group, asyncio.Task[None]] = {}
         self._sequence = count()
 
     @asynccontextmanager
-    async def slot(self, demand: Demand, priority: float) -> AsyncIterator[None]:
-        """Hold one place under every cap of `demand`; a higher `priority` is admitted earlier."""
-        await self._enter(demand, priority)
-        try:
-            yield
-        finally:
-            self._leave(demand)
+    async def slot(self, demand: Demand, priority: float) -> AsyncIterator[Passed]:
+        """Hold one place under every cap of `demand`; a higher `priority` is admitted earlier.
 
-    async def _enter(self, demand: Demand, priority: float) -> None:
-        waiter = _Waiter(
-            (-priority, next(self._sequence)), demand, asyncio.get_running_loop().create_future()
-        )
-        heapq.heappush(self._waiters, waiter)
+        Raises:
+            NotAdmitted: The demand's gate refuses.
+        """
+        passed = await self._enter(demand, priority)
+        try:
+            yield passed
+        finally:
+            self._leave(demand, passed)
+
+    async def _enter(self, demand: Demand, priority: float) -> Passed:
+        if not self._waiters and demand.gate is None and demand.fits(self.running):
+            self.running.update(demand.limits.keys())
+            return _FREE
+        admitted: asyncio.Future[Passed] = asyncio.get_running_loop().create_future()
+        waiter = _Waiter((-priority, next(self._sequence)), demand, admitted)
+        heapq.heappush(self._waiters.setdefault(demand.group, []), waiter)
         self._admit()
         try:
-            await waiter.admitted
+            return await admitted
         except asyncio.CancelledError:
-            if not waiter.admitted.cancelled():
-                self._leave(demand)
+            if not admitted.cancelled() and admitted.exception() is None:
+                self._leave(demand, admitted.result())
+            self._first(demand.group)
             raise
 
-    def _leave(self, demand: Demand) -> None:
+    def _leave(self, demand: Demand, passed: Passed) -> None:
+        if demand.gate is not None:
+            demand.gate.close(passed)
         self.running.subtract(demand.limits.keys())
         self._admit()
 
     def _admit(self) -> None:
-        held: list[_Waiter] = []
-        while self._waiters:
-            waiter = heapq.heappop(self._waiters)
-            if waiter.admitted.cancelled():
-                continue
-            if waiter.demand.fits(self.running):
-                self.running.update(waiter.demand.limits.keys())
-                waiter.admitted.set_result(None)
-            else:
-                held.append(waiter)
-                if self._full_for_all(waiter.demand):
-                    break
-        for waiter in held:
-            heapq.heappush(self._waiters, waiter)
+        """Let in whoever fits, best first. Of each group only the first is looked at: the others fit no more."""
+        firsts = [(first.rank, group) for group in list(self._waiters) if (first := self._first(group))]
+        heapq.heapify(firsts)
+        while firsts:
+            _, group = heapq.heappop(firsts)
+            waiter = self._waiters[group][0]
+            if self._decided(waiter):
+                heapq.heappop(self._waiters[group])
+                if first := self._first(group):
+                    heapq.heappush(firsts, (first.rank, group))
+            elif self._full_for_all(waiter.demand):
+                return
+
+    def _first(self, group: Group) -> _Waiter | None:
+        """The group's first that still waits; a group in which nobody waits is forgotten."""
+        waiters = self._waiters.get(group, [])
+        while waiters and waiters[0].admitted.done():
+            heapq.heappop(waiters)
+        if waiters:
+            return waiters[0]
+        self._waiters.pop(group, None)
+        if alarm := self._alarms.pop(group, None):
+            alarm.cancel()
+        return None
+
+    def _decided(self, waiter: _Waiter) -> bool:
+        """Admit or refuse one waiter; False when it has to wait."""
+        demand = waiter.demand
+        if not demand.fits(self.running):
+            return False
+        entry = demand.gate.enter() if demand.gate is not None else _FREE
+        match entry:
+            case Later(seconds):
+                self._wake_in(seconds, demand)
+                return False
+            case Shut(failure):
+                waiter.admitted.set_exception(NotAdmitted(failure))
+            case Passed():
+                self.running.update(demand.limits.keys())
+                waiter.admitted.set_result(entry)
+        return True
+
+    def _wake_in(self, seconds: float, demand: Demand) -> None:
+        group, gate = demand.group, demand.gate
+        if gate is None or group in self._alarms:
+            return
+
+        async def wake() -> None:
+            await gate.sleep(seconds)
+            del self._alarms[group]
+            self._admit()
+
+        self._alarms[group] = asyncio.get_running_loop().create_task(wake())
 
     def _full_for_all(self, demand: Demand) -> bool:
         limit = demand.limits.get(GLOBAL_CAP)
         return limit is not None and self.running[GLOBAL_CAP] >= limit
-
-
-GLOBAL_CAP = "all"
