@@ -46,7 +46,7 @@ class StepEntry(_Record):
     UTC. `input` and `output` are None when `input_ref` and `output_ref` say where they are. `premise` is
     the verdict of the last check whether the plan still holds. `filled` has the arguments that a model
     chose when the step ran, `healed` by expression what took the place of a reference that the results
-    lacked: `{"path": ...}` or `{"value": ...}`.
+    lacked: `{"path": ...}` or `{"value": ...}`. `items` is how many items a map step has.
     """
 
     format: int = ENTRY_FORMAT
@@ -78,6 +78,8 @@ class StepEntry(_Record):
     filled: dict[str, JSON] | None = None
     healed: dict[str, JSON] | None = None
     premise: JSON = None
+    planned: JSON = None
+    items: int | None = None
 
     @property
     def key(self) -> str:

@@ -4,14 +4,16 @@ Pure: the same entries give the same document, in this process or another, while
 or years later.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from checkpoints import RunEntry, StepEntry
-from graph.plan import Plan, Step, StepStatus
+from graph.plan import MapStep, Plan, Step, StepStatus
 from graph.state.shown import shown_plan
 
 JsonDict = dict[str, Any]
+Ends = Counter[tuple[str, StepStatus]]
 
 EFFECT_STATUSES = frozenset({StepStatus.SUCCEEDED, StepStatus.UNKNOWN})
 
@@ -32,17 +34,23 @@ def build_document(
             loaded shows as `{"$ref": digest, "bytes": n, "preview": text}`.
 
     Returns:
-        `status, success, answer, reason, plan, steps, effects, replans, usage, pending`, all JSON.
-        Secret arguments (`run.hidden`) are not in it.
+        `status, success, answer, reason, plan, steps, effects, replans, usage, pending`, all JSON. A map
+        step also tells its `items`: `{"total", "succeeded", "failed", "not_taken"}`, total null until it is
+        known. Secret arguments (`run.hidden`) are not in it.
     """
     steps = plan.steps if plan else ()
+    ends: Ends = Counter((e.step_id, e.status) for e in entries.values() if e.item is not None)
     return {
         "status": run.status.value,
         "success": run.success,
         "answer": run.answer,
         "reason": run.reason,
         "plan": shown_plan(plan.to_json(), run.hidden) if plan else None,
-        "steps": [_step_row(step, plan, entries.get(step.id), outputs) for step in steps if plan],
+        "steps": [
+            _step_row(step, plan, entries.get(step.id), outputs) | _items(step, entries.get(step.id), ends)
+            for step in steps
+            if plan
+        ],
         "effects": effects(entries),
         "replans": run.replans,
         "usage": dict(run.usage),
@@ -69,6 +77,7 @@ def effects(entries: Mapping[str, StepEntry]) -> list[JsonDict]:
     return [
         {
             "step": entry.step_id,
+            **({} if entry.item is None else {"item": entry.item}),
             "tool": entry.tool,
             "args": entry.input,
             "status": entry.status.value,
@@ -76,8 +85,21 @@ def effects(entries: Mapping[str, StepEntry]) -> list[JsonDict]:
             "idempotency_key": entry.idempotency_key,
             "at": _time(entry, "ended_at") or _time(entry, "started_at"),
         }
-        for entry in sorted(writes, key=lambda e: (str(_time(e, "ended_at")), e.step_id))
+        for entry in sorted(writes, key=_when_and_where)
     ]
+
+
+def _when_and_where(entry: StepEntry) -> tuple[str, str, int]:
+    return str(_time(entry, "ended_at")), entry.step_id, entry.item or 0
+
+
+def _items(step: Step, entry: StepEntry | None, ends: Ends) -> JsonDict:
+    """How far a map has come; nothing for any other step."""
+    if not isinstance(step, MapStep):
+        return {}
+    told = (StepStatus.SUCCEEDED, StepStatus.FAILED, StepStatus.NOT_TAKEN)
+    total = entry.items if entry is not None else None
+    return {"items": {"total": total, **{status.value: ends[step.id, status] for status in told}}}
 
 
 def _step_row(step: Step, plan: Plan, entry: StepEntry | None, outputs: Mapping[str, Any]) -> JsonDict:

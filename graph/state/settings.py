@@ -41,6 +41,10 @@ class Settings(BudgetSettings):
     )
     max_concurrency: int = Field(8, ge=1, le=1000, description="Steps running at once, over all lanes.")
     max_steps: int = Field(200, ge=1, description="Steps a plan may have.")
+    max_map_items: int = Field(100_000, ge=1, description="Items that a map step may go over.")
+    max_plan_depth: int = Field(
+        2, ge=1, le=5, description="How deep plan steps may be inside each other's plans."
+    )
     max_expression_chars: int = Field(500, ge=1, description="Length of one ${...} expression.")
     max_goal_chars: int = Field(100_000, ge=1, description="Length of a goal.")
     plan_repairs: int = Field(2, ge=0, description="Times a faulty plan goes back to the model.")
@@ -133,7 +137,11 @@ class Settings(BudgetSettings):
 
     @property
     def plan_limits(self) -> PlanLimits:
-        return PlanLimits(max_steps=self.max_steps, max_expression_chars=self.max_expression_chars)
+        return PlanLimits(
+            max_steps=self.max_steps,
+            max_expression_chars=self.max_expression_chars,
+            max_plan_depth=self.max_plan_depth,
+        )
 
 
 def _require_known(key: str) -> None:
