@@ -15,6 +15,7 @@ MAX_DEPTH = 64
 
 MAX_VALUES = 1_000_000
 _MAX_INTEGER_BITS = 4096
+_SMALL = 2**63
 _SHOWN_PATH = 200
 
 
@@ -49,6 +50,41 @@ def json_fault(value: object, where: str = "", max_values: int = MAX_VALUES) -> 
     Returns:
         One sentence that names the place, or None.
     """
+    return None if _is_plain(value, max_values) else _fault_in(value, where, max_values)
+
+
+def _is_plain(value: object, max_values: int) -> bool:
+    """Tell that a value surely is storable JSON: most are, and then no place need be named."""
+    layer, seen = [value], 1
+    for _ in range(MAX_DEPTH + 1):
+        inner: list[object] = []
+        for each in layer:
+            if type(each) is dict:
+                inner += each
+                inner += each.values()
+                if not all(type(key) is str for key in each):
+                    return False
+            elif type(each) is list:
+                inner += each
+            elif not _is_plain_scalar(each):
+                return False
+            if seen + len(inner) > max_values:
+                return False
+        if not inner:
+            return True
+        layer, seen = inner, seen + len(inner)
+    return False
+
+
+def _is_plain_scalar(value: object) -> bool:
+    if type(value) is str:
+        return "\x00" not in value and (value.isascii() or _text_fault(value) is None)
+    if type(value) is int:
+        return -_SMALL < value < _SMALL
+    return value is None or type(value) is bool or (type(value) is float and math.isfinite(value))
+
+
+def _fault_in(value: object, where: str, max_values: int) -> str | None:
     todo: list[tuple[object, str, int]] = [(value, where, 0)]
     seen = 0
     while todo:
