@@ -12,13 +12,16 @@ from checkpoints.errors import (
 from checkpoints.journal import Journal, RunLog
 from checkpoints.keys import check_run_id
 from checkpoints.open import OpenedStore, open_store
+from checkpoints.result_cache import KeptResult, ResultCache
 from checkpoints.run_lock import RunLock
 from checkpoints.runs import find_run, list_runs
 
 __all__ = [
     "Journal",
+    "KeptResult",
     "OpenedStore",
     "OutputRef",
+    "ResultCache",
     "RunBusyError",
     "RunEntry",
     "RunIdError",

@@ -47,6 +47,8 @@ class StepEntry(_Record):
     the verdict of the last check whether the plan still holds. `filled` has the arguments that a model
     chose when the step ran, `healed` by expression what took the place of a reference that the results
     lacked: `{"path": ...}` or `{"value": ...}`. `items` is how many items a map step has.
+    `age` is how many seconds old a result was that an earlier, equal call had given, `stale` that it was
+    taken because the tool failed; `fallback_tool` is the tool that was called in the place of `tool`.
     """
 
     format: int = ENTRY_FORMAT
@@ -78,6 +80,9 @@ class StepEntry(_Record):
     filled: dict[str, JSON] | None = None
     healed: dict[str, JSON] | None = None
     premise: JSON = None
+    age: float | None = None
+    stale: bool = False
+    fallback_tool: str | None = None
     planned: JSON = None
     items: int | None = None
 

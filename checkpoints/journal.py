@@ -71,6 +71,11 @@ class Journal:
         self._writing: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
+    @property
+    def store(self) -> BaseStore:
+        """The store that holds it, for what else belongs beside the runs."""
+        return self._store
+
     async def load(self) -> RunLog:
         """Read the run as it is now, however many entries it has.
 

@@ -121,7 +121,7 @@ class Admission:
         self._admit()
 
     def _admit(self) -> None:
-        """Let in whoever fits, best first. Of each group only the first is looked at: the others fit no more."""
+        """Let in whoever fits, best first. Only the first of each group is looked at: others fit no more."""
         firsts = [(first.rank, group) for group in list(self._waiters) if (first := self._first(group))]
         heapq.heapify(firsts)
         while firsts:

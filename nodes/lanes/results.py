@@ -13,12 +13,13 @@ ERROR_KIND_OF_STATUS = {"unknown": StepStatus.UNKNOWN}
 
 @dataclass(frozen=True)
 class Result:
-    """The end of one step's execution. `output` is JSON."""
+    """The end of one step's execution. `output` is JSON; `nothing_happened` says that a failed write is none."""
 
     status: StepStatus
     output: Any = None
     error: StepError | None = None
     note: str = ""
+    nothing_happened: bool = False
 
 
 def failed(kind: str, code: str, message: str) -> Result:
