@@ -1,5 +1,6 @@
 """approval: ask one question and write the answer down. Nothing happens before it asks."""
 
+from dataclasses import replace
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -20,6 +21,7 @@ from nodes.decide.approvals import decided_call, decision_from, standing_after, 
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.rebuild import ensure_board, read_state
 from nodes.lanes.results import blank_entry
+from nodes.lanes.work import work_of
 from nodes.progress import step_states
 from nodes.session import RunSession
 
@@ -57,11 +59,11 @@ def _ask(request: Request, engine: Engine) -> dict[str, Any]:
 
 
 async def _decide(session: RunSession, request: Request, answer: dict[str, Any]) -> Decision:
-    step = session.require_board().step(request.step)
+    work = work_of(session, session.require_board().step(request.step))
     edited = None
     if answer["args"] is not None:
-        edited = {**await resolved_args(session, step, None), **answer["args"]}
-    return decision_from(answer, request, step, edited=edited, at=session.engine.now().isoformat())
+        edited = {**await resolved_args(session, replace(work, decision=None)), **answer["args"]}
+    return decision_from(answer, request, work.step, edited=edited, at=session.engine.now().isoformat())
 
 
 async def _write_down(session: RunSession, request: Request, decision: Decision) -> dict[str, Any]:

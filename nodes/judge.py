@@ -10,6 +10,7 @@ from nodes.decide.readiness import Move, Next, next_move, ready_steps, replan_ca
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.grounds import question_of
 from nodes.lanes.rebuild import asks_itself, is_gated
+from nodes.lanes.work import work_of
 from nodes.session import RunSession
 
 
@@ -66,15 +67,15 @@ async def judge(session: RunSession, state: GraphState) -> Judgement:
 
 async def approval_request(session: RunSession, step: Step) -> Request | None:
     """The question about one ready step; None when it would fail anyway, so nobody need be asked."""
-    board = session.require_board()
+    board, work = session.require_board(), work_of(session, step)
     tool = session.engine.tool_of(step)
     try:
-        args = await resolved_args(session, step, session.decisions.get(step.id))
+        args = await resolved_args(session, work)
     except (ReferenceFailure, PlanrailError):
         return None
     if tool is not None and (tool.args_problems(args) or tool.denied(args)):
         return None
-    reason = await question_of(session, step, session.decisions.get(step.id), args)
+    reason = await question_of(session, work, args)
     if reason is None:
         return None
     return make_request(

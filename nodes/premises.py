@@ -23,6 +23,7 @@ from nodes.endpoint.structured import ask_structured
 from nodes.lanes.admission import GLOBAL_CAP, Demand
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.results import blank_entry
+from nodes.lanes.work import work_of
 from nodes.metering import BUDGET_SPENT
 from nodes.models import Ask
 from nodes.prompts import clip, data_block
@@ -141,6 +142,6 @@ async def _told(session: RunSession, step: Step) -> str:
     tool = session.engine.tool_of(step)
     if not isinstance(step, ToolStep) or tool is None:
         return f"{name}: {clip(getattr(step, 'instruction', ''), session.settings.digest_chars)}"
-    args = await resolved_args(session, step, session.decisions.get(step.id))
+    args = await resolved_args(session, work_of(session, step))
     shown = json.dumps(tool.redacted(args), ensure_ascii=False)
     return f"{name}, {tool.name}({clip(shown, session.settings.digest_chars)})"

@@ -23,6 +23,7 @@ from nodes.decide.readiness import Move
 from nodes.judge import judge
 from nodes.lanes.arguments import call_digests
 from nodes.lanes.rebuild import rebuild
+from nodes.lanes.work import work_of
 from nodes.progress import RUNNING, put_run
 from nodes.prompts import replanner_messages
 from nodes.proposals import Read, propose
@@ -88,7 +89,7 @@ async def _history(session: RunSession, state: GraphState) -> History:
         if not isinstance(step, ToolStep) or status not in (StepStatus.SUCCEEDED, StepStatus.FAILED):
             continue
         try:
-            digests = await call_digests(session, step, session.decisions.get(step.id))
+            digests = await call_digests(session, work_of(session, step))
         except ReferenceFailure:
             continue
         (done if status.ok else failed).update(digests)

@@ -3,20 +3,22 @@
 from dataclasses import replace
 from typing import Any
 
-from graph.plan import AgentStep, Scope, Step, ToolStep, call_digest, referring_value, resolve, resolve_words
+from graph.plan import AgentStep, Scope, ToolStep, call_digest, referring_value, resolve, resolve_words
 from graph.state import Decision
 from nodes.decide.approvals import allows
 from nodes.decide.healing import healed_values
+from nodes.lanes.work import Work
 from nodes.session import RunSession
 
 
-async def resolved_args(session: RunSession, step: Step, decision: Decision | None) -> dict[str, Any]:
+async def resolved_args(session: RunSession, work: Work) -> dict[str, Any]:
     """A tool's arguments with what was filled in and edited, or an instruction with the tools it may use.
 
     Raises:
         ReferenceFailure: A result lacks what the step refers to.
     """
-    scope = await healed_scope(session, step)
+    scope = await healed_scope(session, work)
+    step = work.step
     if not isinstance(step, ToolStep):
         words = resolve_words(str(referring_value(step)), scope, session.settings.digest_chars)
         return {"instruction": words, **({"tools": list(step.tools)} if isinstance(step, AgentStep) else {})}
@@ -24,36 +26,38 @@ async def resolved_args(session: RunSession, step: Step, decision: Decision | No
     # Decoded before text is put in: a result inside JSON text must not change its structure.
     given = tool.decode_args(step.args) if tool else step.args
     args = {name: resolve(value, scope) for name, value in given.items()}
-    entry = session.require_board().entries.get(step.id)
-    filled = entry.filled if entry is not None and entry.filled else {}
-    return {**args, **filled, **_edits(session, decision)}
+    filled = work.entry.filled if work.entry is not None and work.entry.filled else {}
+    return {**args, **filled, **_edits(session, work.decision)}
 
 
-async def call_digests(session: RunSession, step: ToolStep, decision: Decision | None) -> set[str]:
+async def call_digests(session: RunSession, work: Work) -> set[str]:
     """By what a later plan's call is recognised as this one: as the plan wrote it, and as it ran.
+
+    The work is a tool step's.
 
     Raises:
         ReferenceFailure: A result lacks what the step refers to.
     """
-    scope = await healed_scope(session, step)
+    step = work.step
+    assert isinstance(step, ToolStep)
+    scope = await healed_scope(session, work)
     written = {name: resolve(value, scope) for name, value in step.args.items()}
-    ran = await resolved_args(session, step, decision)
+    ran = await resolved_args(session, work)
     return {call_digest(step.tool, written), call_digest(step.tool, ran)}
 
 
-async def healed_scope(session: RunSession, step: Step) -> Scope:
+async def healed_scope(session: RunSession, work: Work) -> Scope:
     """What the step may read, with the references healed that were asked about."""
-    scope = await scope_of(session, step)
-    entry = session.require_board().entries.get(step.id)
-    return scope if entry is None else replace(scope, healed=healed_values(entry.healed, scope))
+    scope = await scope_of(session, work)
+    return scope if work.entry is None else replace(scope, healed=healed_values(work.entry.healed, scope))
 
 
-async def scope_of(session: RunSession, step: Step) -> Scope:
+async def scope_of(session: RunSession, work: Work) -> Scope:
     """The results the step may read; what a missing dependency would have given is null."""
     board = session.require_board()
-    results = {dep: await session.output_of(dep) for dep in step.depends_on}
+    results = {dep: await session.output_of(dep) for dep in work.step.depends_on}
     absent = frozenset(dep for dep in results if not board.has_result(dep))
-    return Scope(steps=results, params=board.plan.params, absent=absent)
+    return Scope(results, board.plan.params, absent, local_values=work.local_values)
 
 
 def _edits(session: RunSession, decision: Decision | None) -> dict[str, Any]:

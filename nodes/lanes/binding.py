@@ -45,7 +45,7 @@ async def _heal(run: StepRun) -> Result | None:
     expressions = step_references(run.step)
     if not expressions or run.entry.healed is not None:
         return None
-    scope = await scope_of(run.session, run.step)
+    scope = await scope_of(run.session, run.work)
     lost = failing(expressions, scope)
     if not lost or not run.session.settings.heal_references or run.session.engine.model("executor") is None:
         return None
@@ -73,7 +73,7 @@ async def _fill(run: StepRun) -> Result | None:
     if not isinstance(step, ToolStep) or tool is None or run.entry.filled is not None or not step.open_args:
         return None
     try:
-        args = await resolved_args(run.session, step, run.decision)
+        args = await resolved_args(run.session, run.work)
     except ReferenceFailure as failure:
         return failed("hard", failure.code, str(failure))
     schema = filling_schema(tool, step.open_args)
@@ -157,6 +157,6 @@ async def _ask(
 async def _keep(run: StepRun, chosen: dict[str, Any]) -> None:
     """Write down what the model chose, before anything is done with it."""
     run.entry = charged(run.entry.model_copy(update=chosen), run.spent.used)
-    run.board.entries[run.step.id] = run.entry
+    run.board.entries[run.entry.key] = run.entry
     await run.session.journal.commit(run.entry)
     run.emit("step_bound", ", ".join(chosen))

@@ -1,12 +1,14 @@
 """The execution of one claimed step: what it works with, and its entry as it grows."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from checkpoints import StepEntry
-from graph.plan import Step
+from graph.plan import JSON, Step
 from graph.state import Decision
 from nodes.lanes.board import Board
 from nodes.lanes.results import blank_entry
+from nodes.lanes.work import Work
 from nodes.ledger import Spent
 from nodes.session import RunSession
 from tools import RegisteredTool
@@ -16,7 +18,9 @@ from tools import RegisteredTool
 class StepRun:
     """One step's execution. `prior` is its entry from before, when a process ended or a person was asked.
 
-    A call that an agent makes within its step has an `item` of its own.
+    A call that an agent makes within its step has an `item` of its own, as each item of a map has; the
+    values of `item` and `index` there are `local_values`. `asked_ahead` says that whether it may run was
+    asked for all items together.
     """
 
     session: RunSession
@@ -28,6 +32,8 @@ class StepRun:
     entry: StepEntry
     spent: Spent
     item: int | None = None
+    local_values: Mapping[str, JSON] = field(default_factory=dict)
+    asked_ahead: bool = False
 
     @classmethod
     def of(cls, session: RunSession, step_id: str, decision: Decision | None) -> "StepRun":
@@ -44,6 +50,11 @@ class StepRun:
             entry=blank_entry(session.run_id, board.plan, step, prior),
             spent=session.spent_on(prior),
         )
+
+    @property
+    def work(self) -> Work:
+        """The step with what is known of it by now."""
+        return Work(self.step, self.entry, self.decision, self.local_values)
 
     def emit(self, event: str, message: str = "") -> None:
         """Tell the stream; what happens to an agent's call is told as `call_...`, with its tool."""
