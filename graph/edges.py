@@ -26,7 +26,7 @@ def after_scheduler(state: GraphState) -> list[Send] | Literal["replanner", "rep
                 else Send("approval", {"step": step})
                 for step in dispatch["steps"]
             ]
-        case "replan":
+        case "replan" | "expand":
             return "replanner"
         case _:
             return "reporter"
@@ -39,7 +39,7 @@ def after_executor(state: GraphState) -> Literal["validator", "scheduler"]:
 
 def after_validator(state: GraphState) -> Literal["replanner", "scheduler"]:
     """Another plan when a critical step was lost, else on."""
-    return "replanner" if state["dispatch"]["move"] == "replan" else "scheduler"
+    return "replanner" if state["dispatch"]["move"] in ("replan", "expand") else "scheduler"
 
 
 def after_replanner(state: GraphState) -> Literal["scheduler", "reporter"]:

@@ -9,6 +9,7 @@ from graph.plan import (
     PlanError,
     PlanProblem,
     PlanrailError,
+    PlanStep,
     StepStatus,
     check_plan,
     parse_plan,
@@ -164,7 +165,9 @@ def _plan_data(plan: Plan) -> dict[str, Any]:
 
 def missing_models(plan: Plan, engine: Engine) -> list[PlanProblem]:
     """A problem for each step that needs a model when there is none to run it."""
-    if engine.model("executor") is not None:
-        return []
-    remedy = f"there is no executor model: {MODEL_REMEDY}"
-    return [PlanProblem("no_model", s.id, remedy) for s in plan.steps if s.asks_model]
+    found = []
+    for step in plan.steps:
+        role = "planner" if isinstance(step, PlanStep) else "executor"
+        if step.asks_model and engine.model(role) is None:
+            found.append(PlanProblem("no_model", step.id, f"there is no {role} model: {MODEL_REMEDY}"))
+    return found

@@ -9,7 +9,7 @@ from nodes.decide.premises import deviations, held_steps
 from nodes.decide.readiness import Move, Next, next_move, ready_steps, replan_causes
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.grounds import question_of
-from nodes.lanes.rebuild import asks_itself, is_gated
+from nodes.lanes.rebuild import asks_itself, is_gated, is_planned
 from nodes.lanes.work import work_of
 from nodes.session import RunSession
 
@@ -37,6 +37,9 @@ async def judge(session: RunSession, state: GraphState) -> Judgement:
     if spent is not None:
         return Judgement(Next(Move.REPORT), spent_budget=spent)
     ready = [board.step(step_id) for step_id in ready_steps(board.plan, board.statuses)]
+    planned = tuple(s.id for s in ready if is_planned(s, board.entries.get(s.id)))
+    if planned:
+        return Judgement(Next(Move.EXPAND, planned))
     broken = deviations(board.plan, board.entries)
     held = held_steps(board.plan, board.statuses, broken)
     asking = frozenset(s.id for s in ready if s.id not in held and asks_itself(board.entries.get(s.id)))

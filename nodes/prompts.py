@@ -94,6 +94,18 @@ def replanner_messages(
     return [SystemMessage(PLANNER + tool_list(registry)), HumanMessage(text)]
 
 
+def part_messages(
+    goal: str, whole: str, registry: ToolRegistry, results: Mapping[str, Any], settings: Settings
+) -> list[BaseMessage]:
+    """What the planner of a part sees: its goal, the whole task's digest, and the results it may refer to."""
+    limit = settings.digest_chars
+    parts = [f"Plan only this part: {goal}", f"The whole task it belongs to: {clip(whole, limit)}"]
+    if results:
+        parts.append("Results at hand, to be referred to by id:")
+        parts += [data_block(name, value, limit) for name, value in results.items()]
+    return [SystemMessage(PLANNER + tool_list(registry)), HumanMessage("\n\n".join(parts))]
+
+
 def problems_message(problems: Sequence[PlanProblem]) -> str:
     """A faulty plan's way back to the model, with codes and step ids."""
     lines = "\n".join(f"- {told(problem)}" for problem in problems)

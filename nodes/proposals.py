@@ -16,7 +16,7 @@ from nodes.models import Ask
 from nodes.prompts import problems_message, told
 from nodes.replies import BadReply
 from nodes.session import RunSession
-from tools import CallFailed
+from tools import CallFailed, ToolRegistry
 
 TAKEN = ("assumptions", "steps", "params", "repairs")
 """What is taken over from a model's plan; the rest is the program's to say."""
@@ -42,6 +42,8 @@ async def propose(
     read: Read,
     check: Check,
     completed: AbstractSet[str] = frozenset(),
+    registry: ToolRegistry | None = None,
+    how: Ask | None = None,
 ) -> Proposal:
     """Ask `role` for a plan; a reply that does not fit goes back at most `plan_repairs` times.
 
@@ -52,23 +54,25 @@ async def propose(
         read: Makes a plan of the model's object, its harmless slips mended.
         check: The rules that a plan must keep.
         completed: Ids of steps that are done, which a plan need not list.
+        registry: The tools that the plan may use; all when absent.
+        how: How the question is put and charged; as the role's own when absent.
     """
-    settings, registry = session.settings, session.engine.registry
+    settings, tools = session.settings, registry or session.engine.registry
 
     def judged(said: dict[str, Any]) -> Proposal:
-        return _proposal(said, lambda plan: read(mended(plan, registry, completed)), check)
+        return _proposal(said, lambda plan: read(mended(plan, tools, completed)), check)
 
     def refused(why: str) -> None:
         session.emit({"type": "plan_refused", "step": None, "message": why})
 
-    how = Ask(
+    how = how or Ask(
         session.engine.require_model(role),
         session.spent_by(role),
         timeout=settings.llm_timeout,
         attempts=settings.llm_attempts,
         on_redo=refused,
     )
-    form = plan_form(registry, settings.max_steps, answers=role == "planner")
+    form = plan_form(tools, settings.max_steps, answers=role == "planner")
     found = await ask_object(session, how, messages, form, read=judged, redos=settings.plan_repairs)
     return found if isinstance(found, Proposal) else Proposal(cannot=_why_none(role, found))
 

@@ -9,10 +9,6 @@ from graph.plan import (
     History,
     Plan,
     PlanProblem,
-    ReferenceFailure,
-    StepStatus,
-    ToolStep,
-    call_digest,
     check_plan,
     merge_replan,
     parse_plan,
@@ -20,13 +16,13 @@ from graph.plan import (
 from graph.state import Dispatch, GraphState
 from nodes.decide.premises import deviation
 from nodes.decide.readiness import Move
+from nodes.expansion import expand
+from nodes.history import history_of
 from nodes.judge import judge
-from nodes.lanes.arguments import call_digests
 from nodes.lanes.rebuild import rebuild
-from nodes.lanes.work import work_of
-from nodes.progress import RUNNING, put_run
 from nodes.prompts import replanner_messages
 from nodes.proposals import Read, propose
+from nodes.revisions import adopt, replace_steps
 from nodes.session import RunSession
 from nodes.weighing import why_no_replan_fits
 
@@ -36,11 +32,13 @@ async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
     session = RunSession.of(runtime)
     plan = Plan.from_json(state["plan"])
     board = await rebuild(session, plan, state.get("decisions") or {})
-    history = await _history(session, state)
+    if state["dispatch"]["move"] == Move.EXPAND:
+        return await expand(session, state)
+    history = await history_of(session, state.get("failed_calls") or ())
     written = (await session.load()).plans.get(plan.revision + 1)
     if written is not None:
         revised = Plan.from_json(written)
-        await _write_revision(session, revised)  # the process may have ended between the plan and the entries
+        await replace_steps(session, revised)  # the process may have ended between the plan and the entries
         return await _adopt(session, state, revised, history)
     refusal = _refusal(session, state)
     if refusal is not None:
@@ -65,7 +63,7 @@ async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
     )
     if proposal.plan is None:
         return await _give_up(session, state, f"no other plan: {proposal.cannot or proposal.answer}")
-    await _write_revision(session, proposal.plan)
+    await replace_steps(session, proposal.plan)
     return await _adopt(session, state, proposal.plan, history)
 
 
@@ -74,32 +72,6 @@ def _refusal(session: RunSession, state: GraphState) -> str | None:
         return "no model was given that could replan"
     limit = session.settings.max_replans
     return f"the limit of {limit} replans is reached" if (state.get("replans") or 0) >= limit else None
-
-
-async def _history(session: RunSession, state: GraphState) -> History:
-    """What a new plan is held against: results, calls that failed, effects that happened."""
-    board = session.require_board()
-    completed: dict[str, Any] = {}
-    failed = set(state.get("failed_calls") or ())
-    done: set[str] = set()
-    for step in board.plan.steps:
-        status = board.statuses[step.id]
-        if status.ok:
-            completed[step.id] = await session.output_of(step.id)
-        if not isinstance(step, ToolStep) or status not in (StepStatus.SUCCEEDED, StepStatus.FAILED):
-            continue
-        try:
-            digests = await call_digests(session, work_of(session, step))
-        except ReferenceFailure:
-            continue
-        (done if status.ok else failed).update(digests)
-    for entry in board.entries.values():
-        inner = entry.item is not None and entry.effect == "write" and entry.status.ok
-        if inner and entry.tool is not None and isinstance(entry.input, dict):
-            done.add(call_digest(entry.tool, entry.input))
-    return History(
-        previous=board.plan, completed=completed, failed_calls=frozenset(failed), done_effects=frozenset(done)
-    )
 
 
 def _read(old: Plan, history: History) -> Read:
@@ -136,43 +108,12 @@ def _why(entry: StepEntry | None) -> str:
     return f"{entry.status.value}: {entry.note}"
 
 
-async def _write_revision(session: RunSession, plan: Plan) -> None:
-    """The revision, and the entries of replaced steps set aside under their old revision."""
-    board = session.require_board()
-    kept = {s.id for s in plan.steps if board.statuses.get(s.id, StepStatus.PENDING).ok}
-    replaced = {s.id for s in board.plan.steps} - kept
-    aside = [e for e in board.entries.values() if e.step_id in replaced and e.revision < plan.revision]
-    await session.journal.put_plan(plan.revision, plan.to_json())
-    await session.journal.commit(
-        *(e.model_copy(update={"step_id": f"{e.step_id}@r{e.revision}"}) for e in aside),
-        *(_reset(e, plan.revision) for e in aside),
-    )
-
-
-def _reset(entry: StepEntry, revision: int) -> StepEntry:
-    return StepEntry(
-        run_id=entry.run_id,
-        plan_id=entry.plan_id,
-        revision=revision,
-        step_id=entry.step_id,
-        item=entry.item,
-        action=entry.action,
-        status=StepStatus.PENDING,
-        attempts=0,
-    )
-
-
 async def _adopt(session: RunSession, state: GraphState, plan: Plan, history: History) -> dict[str, Any]:
-    session.forget_board()
-    update: dict[str, Any] = {
-        "plan": plan.to_json(),
+    more = {
         "replans": (state.get("replans") or 0) + 1,
         "failed_calls": sorted(history.failed_calls),
-        "dispatch": Dispatch(move=Move.EXECUTE.value, steps=[], alone=[]),
     }
-    await put_run(session, GraphState(**{**state, **update}), plan, **RUNNING)  # type: ignore[typeddict-item]
-    session.emit({"type": "plan_revised", "step": None, "message": f"revision {plan.revision}"})
-    return update
+    return await adopt(session, state, plan, **more)
 
 
 async def _give_up(session: RunSession, state: GraphState, why: str) -> dict[str, Any]:

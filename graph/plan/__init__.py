@@ -28,6 +28,7 @@ from graph.plan.references import (
 )
 from graph.plan.render import to_mermaid, to_text
 from graph.plan.revise import PlanDiff, diff_plans, merge_replan, same_work
+from graph.plan.splice import depth_of, splice, stray_problems, sub_results
 from graph.plan.statuses import STEP_TRANSITIONS, RunStatus, StepStatus
 from graph.plan.steps import (
     AgentStep,
@@ -82,6 +83,7 @@ __all__ = [
     "clipped",
     "condition",
     "dependents",
+    "depth_of",
     "diff_plans",
     "escape_text",
     "evaluate_condition",
@@ -101,7 +103,10 @@ __all__ = [
     "resolve",
     "resolve_words",
     "same_work",
+    "splice",
     "step_references",
+    "stray_problems",
+    "sub_results",
     "to_mermaid",
     "to_text",
     "topological_order",

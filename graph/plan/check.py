@@ -33,7 +33,7 @@ def check_plan(
 
     Returns:
         At most MAX_PROBLEMS, those of the plan as a whole first. Codes: empty, too_many_steps, duplicate_id,
-        unknown_dependency, self_dependency, cycle, unknown_tool, bad_args, injected_arg, forbidden,
+        unknown_dependency, self_dependency, too_deep, cycle, unknown_tool, bad_args, injected_arg, forbidden,
         ungrounded_arg, unknown_reference, bad_expression, expression_too_costly, drops_completed_step,
         changes_completed_step, repeats_failed_call, repeats_completed_effect.
     """
@@ -50,7 +50,7 @@ def _problems(
         yield PlanProblem("too_many_steps", None, message)
     done = frozenset() if history is None else frozenset(history.completed)
     open_steps = tuple(step for step in plan.steps if step.id not in done)
-    yield from structure_problems(plan, open_steps)
+    yield from structure_problems(plan, open_steps, limits)
     yield from reference_problems(plan, open_steps, limits)
     yield from tool_problems(open_steps, catalog)
     yield from grounding_problems(plan, open_steps, catalog, history)

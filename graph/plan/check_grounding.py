@@ -23,8 +23,12 @@ def made_by_model(plan: Plan) -> bool:
 
 
 def given_values(plan: Plan) -> list[JSON]:
-    """Return what people gave with the plan: its goal and, where no model wrote them, its params."""
-    return [plan.goal] if plan.author == "planner" else [plan.goal, dict(plan.params)]
+    """Return what people gave with the plan: its goal and, where no model wrote them, its params.
+
+    The first revision's planner may have written params; a later one only takes them over.
+    """
+    first = plan.author == "planner" and plan.parent_revision is None
+    return [plan.goal] if first else [plan.goal, dict(plan.params)]
 
 
 def grounding_problems(

@@ -5,15 +5,17 @@ from collections.abc import Iterator, Sequence
 
 from graph.plan.errors import PlanProblem
 from graph.plan.graph_order import find_cycles
+from graph.plan.limits import PlanLimits
 from graph.plan.messages import did_you_mean, shown
 from graph.plan.models import Plan
-from graph.plan.steps import Step
+from graph.plan.splice import depth_of, last_sub_steps
+from graph.plan.steps import PlanStep, Step
 
 _SHOWN_CYCLE = 20
 
 
-def structure_problems(plan: Plan, open_steps: Sequence[Step]) -> Iterator[PlanProblem]:
-    """Yield what is wrong with ids and dependencies; only open steps' dependencies count."""
+def structure_problems(plan: Plan, open_steps: Sequence[Step], limits: PlanLimits) -> Iterator[PlanProblem]:
+    """Yield what is wrong with ids, dependencies and nesting; only open steps' dependencies count."""
     counts = Counter(step.id for step in plan.steps)
     for step_id, count in counts.items():
         if count > 1:
@@ -22,6 +24,8 @@ def structure_problems(plan: Plan, open_steps: Sequence[Step]) -> Iterator[PlanP
     names = list(counts)
     for step in open_steps:
         yield from _dependency_problems(step, counts, names)
+        if isinstance(step, PlanStep):
+            yield from _nesting_problems(step, plan, counts, limits)
     for cycle in find_cycles(open_steps):
         message = f"steps wait for each other: {_path(cycle)}; remove one of these dependencies"
         yield PlanProblem("cycle", cycle[0], message)
@@ -34,6 +38,21 @@ def _dependency_problems(step: Step, known: Counter[str], names: Sequence[str]) 
         elif needed not in known:
             message = f"depends on {shown(needed)}, which is not in the plan{did_you_mean(needed, names)}"
             yield PlanProblem("unknown_dependency", step.id, message)
+
+
+def _nesting_problems(
+    step: PlanStep, plan: Plan, known: Counter[str], limits: PlanLimits
+) -> Iterator[PlanProblem]:
+    depth = depth_of(plan, step.id)
+    if depth > limits.max_plan_depth:
+        message = f"a plan step {depth} deep, at most {limits.max_plan_depth} are allowed; use other steps"
+        yield PlanProblem("too_deep", step.id, message)
+    for sub in step.sub_steps:
+        if sub not in known or not sub.startswith(f"{step.id}."):
+            message = f"{shown(sub)} is no sub-step of it in this plan; leave sub_steps out"
+            yield PlanProblem("unknown_dependency", step.id, message)
+    if step.sub_steps and not last_sub_steps(step):
+        yield PlanProblem("unknown_dependency", step.id, "it waits for none of its sub-steps; leave them out")
 
 
 def _path(cycle: tuple[str, ...]) -> str:

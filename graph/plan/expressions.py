@@ -221,6 +221,19 @@ def _closing(found: tuple[Token, ...], opening: int) -> int:
     return len(found)
 
 
+def value_names(found: tuple[Token, ...]) -> list[int]:
+    """Return the positions, in the tokens of an expression, of names for data from outside it."""
+    return _value_names(found, _loops(found))
+
+
+def named_step(found: tuple[Token, ...], at: int) -> tuple[str, int]:
+    """Return the id after `steps` at a position, with where the id's part ends in the text."""
+    key = _key_after(found, at)
+    if key is None:
+        return STEPS, found[at].end
+    return key, found[at + (2 if found[at + 1].text == "." else 3)].end
+
+
 def _value_names(found: tuple[Token, ...], loops: list[_Loop]) -> list[int]:
     """Return the positions of names that stand for data from outside the expression."""
     return [at for at, token in enumerate(found) if _is_value(found, at) and not _is_bound(token, at, loops)]

@@ -17,7 +17,7 @@ from graph.plan.steps import MapStep, Step, StepModel
 _ENOUGH_PROBLEMS = 200
 BAD_PLAN = "bad_plan"
 UNSUPPORTED = "unsupported"
-LATER_ACTIONS = ("map", "plan")
+LATER_ACTIONS: tuple[str, ...] = ("map",)
 _OF_THE_WHOLE_MAP = frozenset({"on_dependency_failure", "optional", "verify"})
 
 Parsed = tuple[Plan | None, tuple[PlanProblem, ...]]

@@ -8,7 +8,9 @@ from graph.plan.json_values import JSON
 from graph.plan.references import condition_expression, references
 from graph.plan.steps import MapStep, PlanStep, Step, ToolStep
 
-_WORKS_ON = {"tool": "args", "llm": "instruction", "agent": "instruction", "map": "over", "plan": "goal"}
+WORKS_ON = {"tool": "args", "llm": "instruction", "agent": "instruction", "map": "over", "plan": "goal"}
+"""The field of each kind of step that says what it works on."""
+
 _NONE: frozenset[str] = frozenset()
 _OF_ITEM = frozenset({ITEM, INDEX})
 _OF_RESULT = frozenset({RESULT})
@@ -80,7 +82,7 @@ def planned_calls(step: Step) -> Iterator[PlannedCall]:
 
 
 def _parts(step: Step, around: frozenset[str]) -> Iterator[Part]:
-    yield Part(_WORKS_ON[step.action], step_references(step), around)
+    yield Part(WORKS_ON[step.action], step_references(step), around)
     if isinstance(step, MapStep):
         for part in _parts(step.step, _OF_ITEM):
             yield Part(_inner(part.field), part.expressions, part.local_names, part.is_condition)

@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Any
 
 from checkpoints import StepEntry
-from graph.plan import AgentStep, Plan, Risk, Step, StepStatus, ToolStep, canonical_json, max_risk
+from graph.plan import AgentStep, Plan, PlanStep, Risk, Step, StepStatus, ToolStep, canonical_json, max_risk
 from graph.state import Decision, Kind, Request, Settings
 from tools import RegisteredTool
 
@@ -28,8 +28,8 @@ def agent_reason(step: Step, tools: Sequence[RegisteredTool], settings: Settings
 
 def standing_reason(step: Step, tool: RegisteredTool | None, settings: Settings) -> str | None:
     """Why this step needs approval whatever its arguments turn out to be, or None."""
-    if settings.approve_at == "never":
-        return None
+    if settings.approve_at == "never" or (isinstance(step, PlanStep) and step.sub_steps):
+        return None  # a part was approved, if at all, before it was planned
     if step.require_approval:
         return "the plan requires approval"
     risk = _risk_that_counts(step, tool)

@@ -24,6 +24,7 @@ class Readiness(StrEnum):
 class Move(StrEnum):
     """What the run does next, strongest first."""
 
+    EXPAND = "expand"
     EXECUTE = "execute"
     REPLAN = "replan"
     ASK = "ask"

@@ -3,7 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
-from graph.plan import AgentStep, Scope, ToolStep, call_digest, referring_value, resolve, resolve_words
+from graph.plan import (
+    AgentStep,
+    PlanStep,
+    Scope,
+    ToolStep,
+    call_digest,
+    referring_value,
+    resolve,
+    resolve_words,
+)
 from graph.state import Decision
 from nodes.decide.approvals import allows
 from nodes.decide.healing import healed_values
@@ -19,6 +28,9 @@ async def resolved_args(session: RunSession, work: Work) -> dict[str, Any]:
     """
     scope = await healed_scope(session, work)
     step = work.step
+    if isinstance(step, PlanStep):
+        goal = resolve_words(step.goal, scope, session.settings.digest_chars)
+        return {"goal": goal, "tools": list(step.tools)}
     if not isinstance(step, ToolStep):
         words = resolve_words(str(referring_value(step)), scope, session.settings.digest_chars)
         return {"instruction": words, **({"tools": list(step.tools)} if isinstance(step, AgentStep) else {})}

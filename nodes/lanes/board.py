@@ -41,6 +41,7 @@ class Board:
         self.draining: Callable[[], bool] = lambda: False
         self.changed: dict[str, StepStatus] = {}
         self._gate = gate
+        self._regrouping = False
         self._claimed: set[str] = set()
         self._running = 0
         self._idle = asyncio.Event()
@@ -105,7 +106,13 @@ class Board:
                     case _:
                         pass
         ready.sort(key=self.priority, reverse=True)
+        if self._regrouping:
+            return []
         return [s for s in ready if not self._gate(self._steps[s]) and self.claim(s)]
+
+    def regroup(self) -> None:
+        """Let lanes end with the steps they are at: the plan is about to have more steps."""
+        self._regrouping = True
 
     def halt(self, cause: BaseException) -> None:
         """Let nothing new start: the journal cannot be written, or a tool asks a person."""

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from graph.plan import AgentStep, LlmStep, ReferenceFailure
+from graph.plan import AgentStep, LlmStep, PlanStep, ReferenceFailure
 from nodes.decide.approvals import is_approved
 from nodes.lanes.agent import run_agent
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.binding import bind
 from nodes.lanes.grounds import question_of, ungrounded_reason
 from nodes.lanes.llm_call import run_llm
+from nodes.lanes.plan_step import run_plan
 from nodes.lanes.results import Result, failed
 from nodes.lanes.run import StepRun
 from nodes.lanes.tool_call import run_tool
@@ -61,4 +62,6 @@ async def _act(run: StepRun, args: dict[str, Any]) -> Result:
         return await run_llm(run, run.step, args["instruction"])
     if isinstance(run.step, AgentStep):
         return await run_agent(run, run.step, args)
+    if isinstance(run.step, PlanStep):
+        return await run_plan(run, run.step, args["goal"])
     return await run_tool(run, args)

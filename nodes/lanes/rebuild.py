@@ -7,7 +7,7 @@ from langgraph.config import get_config
 from langgraph.pregel._read import ChannelRead
 
 from checkpoints import StepEntry, StoreUnavailableError
-from graph.plan import Plan, Step, StepStatus, ToolStep
+from graph.plan import Plan, PlanStep, Step, StepStatus, ToolStep
 from graph.state import Decision, entries_of
 from nodes.decide.approvals import agent_reason, standing_reason
 from nodes.lanes.board import Board
@@ -65,7 +65,7 @@ def is_gated(session: RunSession, step: Step) -> bool:
     """Whether a ready step must not start in a lane: a check, a person, or its own question comes first."""
     board = session.require_board()
     entry = board.entries.get(step.id)
-    if asks_itself(entry) or waits_for_check(session, step):
+    if asks_itself(entry) or is_planned(step, entry) or waits_for_check(session, step):
         return True
     if isinstance(step, ToolStep) and step.open_args and (entry is None or entry.filled is None):
         return False  # a person is shown the arguments, so they are filled in first
@@ -80,6 +80,13 @@ def is_gated(session: RunSession, step: Step) -> bool:
     if waits or standing_reason(step, session.engine.tool_of(step), session.settings) is not None:
         return True
     return agent_reason(step, session.engine.tools_of(step), session.settings) is not None
+
+
+def is_planned(step: Step, entry: StepEntry | None) -> bool:
+    """Whether a `plan` step has been planned, and its plan is not in its place yet."""
+    return (
+        isinstance(step, PlanStep) and not step.sub_steps and entry is not None and entry.planned is not None
+    )
 
 
 def asks_itself(entry: StepEntry | None) -> bool:
