@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from jsonschema.exceptions import best_match
-from jsonschema.validators import validator_for
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphBubbleUp
@@ -17,6 +16,7 @@ from tools.attempt import Attempt, Call, Raised, Returned, TimedOut, attempt
 from tools.classify import classify, describe
 from tools.errors import UnsupportedResult
 from tools.guard import Probe, is_async
+from tools.json_schema import validator_of
 from tools.outcomes import CallFailed, CallOutcome, CallSucceeded, FailureKind
 from tools.policy import ToolPolicy
 from tools.registered import RegisteredTool
@@ -170,8 +170,7 @@ def _incomplete(policy: ToolPolicy, output: JSON) -> CallFailed | None:
     """Judge the output by the policy's schema; a write that may not be repeated is then in doubt."""
     if policy.output_schema is None:
         return None
-    validator = validator_for(policy.output_schema)(policy.output_schema)
-    worst = best_match(validator.iter_errors(output))
+    worst = best_match(validator_of(policy.output_schema).iter_errors(output))
     if worst is None:
         return None
     message = f"the result does not satisfy the output schema at {worst.json_path}: {worst.message}"

@@ -1,4 +1,4 @@
-"""Finding a user's tools from `MODULE[:ATTR]` or `FILE.py[:ATTR]`."""
+"""Finding a user's tools from `MODULE[:ATTR]`, `FILE.py[:ATTR]` or `mcp:FILE.json`."""
 
 import hashlib
 import importlib
@@ -14,11 +14,14 @@ from langchain_core.tools import BaseTool
 
 from graph.plan import PlanrailError
 from tools.errors import ToolLoadError
+from tools.mcp import mcp_tools
 from tools.policy import declared_policy
+from tools.registered import RegisteredTool
 from tools.registry import ToolRegistry
 from tools.scrub import trimmed
 
 _DEFAULT_ATTRIBUTE = "TOOLS"
+_MCP = "mcp:"
 
 
 def load_tools(spec: str) -> ToolRegistry:
@@ -31,15 +34,51 @@ def load_tools(spec: str) -> ToolRegistry:
         spec: `package.module` or `path/to/file.py`, with `:NAME` for one attribute of it. The attribute is
             a registry, a tool, a list of tools, or a function without arguments that returns one of these.
             Without a name it is `TOOLS`, or else every LangChain tool and every function with `@policy`
-            in the module.
+            in the module. `mcp:FILE.json` are the tools of MCP servers, and may stand beside others, with
+            commas between them: `mytools.py,mcp:servers.json`.
 
     Raises:
         ToolLoadError: One line that says which part of the specification leads nowhere.
     """
-    source, attribute = _split(spec)
+    registries = [(part, _registry(_found(part), part)) for part in _parts(spec)]
+    merged: dict[str, RegisteredTool] = {}
+    for part, registry in registries:
+        twice = sorted(merged.keys() & registry.keys())
+        if twice:
+            raise ToolLoadError(f"{spec!r}: {part!r} has a second tool {twice[0]!r}; rename one")
+        merged |= registry
+    return registries[0][1] if len(registries) == 1 else ToolRegistry(merged)
+
+
+def absolute_spec(spec: str) -> str:
+    """Return a specification whose files are found from another folder too."""
+    return ",".join(map(_absolute, _parts(spec)))
+
+
+def _parts(spec: str) -> list[str]:
+    """Return the specifications in one: several only where one of them is of MCP servers."""
+    parts = [part.strip() for part in spec.split(",")]
+    return parts if any(part.startswith(_MCP) for part in parts) else [spec]
+
+
+def _absolute(part: str) -> str:
+    if part.startswith(_MCP):
+        return f"{_MCP}{Path(part.removeprefix(_MCP).strip()).resolve()}"
+    file, colon, attribute = part.rpartition(":")
+    if not file.endswith(".py"):
+        file, colon, attribute = part, "", ""
+    return f"{Path(file).resolve()}{colon}{attribute}" if file.endswith(".py") else part
+
+
+def _found(part: str) -> object:
+    if part.startswith(_MCP):
+        name = part.removeprefix(_MCP).strip()
+        if not name:
+            raise ToolLoadError(f"{part!r} names no file; write mcp:FILE.json")
+        return mcp_tools(name)
+    source, attribute = _split(part)
     module = _from_file(Path(source)) if source.endswith(".py") else _import(source)
-    found = _attribute(module, attribute) if attribute else _default(module)
-    return _registry(found, spec)
+    return _attribute(module, attribute) if attribute else _default(module)
 
 
 def _split(spec: str) -> tuple[str, str]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from jsonschema.protocols import Validator
-from jsonschema.validators import Draft202012Validator, validator_for
 from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel
 
@@ -14,7 +13,9 @@ from graph.plan import read_expression
 from graph.plan.cel import syntax_fault
 from tools.errors import ToolSetupError
 from tools.guard import guarded
+from tools.hints import hinted_policy
 from tools.injected import arguments_model, call_id_argument, injected_arguments, key_argument
+from tools.json_schema import schema_fault, validator_of, with_properties
 from tools.policy import UNKNOWN_TOOL_POLICY, ToolPolicy, declared_policy
 from tools.registered import ALL_ARGS, RegisteredTool
 
@@ -32,11 +33,13 @@ def register(item: AnyTool, policies: Mapping[str, ToolPolicy]) -> RegisteredToo
         ToolSetupError: The tool cannot be used; the message says why.
     """
     tool = item if isinstance(item, BaseTool) else _from_function(item)
-    policy = policies.get(tool.name) or declared_policy(item) or declared_policy(tool) or UNKNOWN_TOOL_POLICY
+    declared = policies.get(tool.name) or declared_policy(item) or declared_policy(tool)
+    policy = declared or hinted_policy(tool.metadata) or UNKNOWN_TOOL_POLICY
     injected = injected_arguments(tool)
     schema = _args_schema(tool, injected)
     known = frozenset(schema.get("properties", {})) | (_field_names(tool) - injected)
     _check_policy(tool.name, policy, known, bool(schema.get("additionalProperties")))
+    _check_output(tool.name, policy)
     _check_cache(tool.name, policy, injected)
     return RegisteredTool(
         name=tool.name,
@@ -73,13 +76,20 @@ def _args_schema(tool: BaseTool, injected: frozenset[str]) -> dict[str, Any]:
     try:
         # LangChain's schema without the injected arguments also lacks aliases and "extra" of the model.
         shown = tool.tool_call_schema if injected else arguments_model(tool) or tool.tool_call_schema
-        schema = dict(shown) if isinstance(shown, dict) else _model_schema(shown)
+        schema = _own_schema(shown) if isinstance(shown, dict) else _model_schema(shown)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise ToolSetupError(f"the arguments of {tool.name!r} have no JSON Schema ({reason})") from error
     properties = {name: part for name, part in schema.get("properties", {}).items() if name not in injected}
     required = [name for name in schema.get("required", []) if name not in injected]
     return schema | {"properties": properties, "required": required}
+
+
+def _own_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    fault = schema_fault(schema)
+    if fault is not None:
+        raise ValueError(fault)
+    return with_properties(dict(schema))
 
 
 def _model_schema(model: Any) -> dict[str, Any]:
@@ -95,10 +105,7 @@ def _field_names(tool: BaseTool) -> frozenset[str]:
 
 def _validator(tool: BaseTool, schema: dict[str, Any]) -> type[BaseModel] | Validator:
     model = arguments_model(tool)
-    if model is not None:
-        return model
-    kind = validator_for(schema, default=Draft202012Validator)
-    return kind(schema)
+    return validator_of(schema) if model is None else model
 
 
 def _check_policy(name: str, policy: ToolPolicy, known: frozenset[str], open_ended: bool) -> None:
@@ -119,6 +126,12 @@ def _check_policy(name: str, policy: ToolPolicy, known: frozenset[str], open_end
         raise ToolSetupError(
             f"the policy of {name!r} names a session_arg {policy.session_arg!r} it does not have"
         )
+
+
+def _check_output(name: str, policy: ToolPolicy) -> None:
+    fault = None if policy.output_schema is None else schema_fault(policy.output_schema)
+    if fault is not None:
+        raise ToolSetupError(f"the policy of {name!r} has an output_schema that cannot be used: {fault}")
 
 
 def _check_cache(name: str, policy: ToolPolicy, injected: frozenset[str]) -> None:

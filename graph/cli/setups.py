@@ -12,6 +12,7 @@ from graph.demo import demo_models, demo_tools
 from graph.models import models_from_environment
 from graph.state import chosen_config, config_path
 from tools import ToolRegistry, load_tools
+from tools.load import absolute_spec
 
 _NAMESPACE = ("planrail", "cli", "setups")
 
@@ -56,12 +57,7 @@ def config_in_effect() -> str | None:
 
 def absolute(spec: str | None) -> str | None:
     """A tools spec that names a file, such that it still does from another folder."""
-    if spec is None:
-        return None
-    file, colon, attribute = spec.rpartition(":")
-    if not file.endswith(".py"):
-        file, colon, attribute = spec, "", ""
-    return f"{Path(file).resolve()}{colon}{attribute}" if file.endswith(".py") else spec
+    return None if spec is None else absolute_spec(spec)
 
 
 async def remember(store: BaseStore, run_id: str, setup: RunSetup) -> None:
