@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from langgraph._internal._constants import CONFIG_KEY_SCRATCHPAD
 from langgraph.config import get_config
 from langgraph.runtime import RunControl, Runtime
 
-from checkpoints import Journal, RunEntry, RunLog, StepEntry
+from checkpoints import Journal, ResultCache, RunEntry, RunLog, StepEntry
 from graph.plan import RunStatus
 from graph.state import INVOCATION_KEY, Decision, Engine, Invocation, Settings
 from nodes.accounts import Account
@@ -65,6 +66,11 @@ class RunSession:
     @property
     def journal(self) -> Journal:
         return self.invocation.journal
+
+    @cached_property
+    def results(self) -> ResultCache:
+        """The kept results of the store that the journal is in."""
+        return ResultCache(self.journal.store)
 
     @property
     def control(self) -> RunControl:

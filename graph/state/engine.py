@@ -15,7 +15,7 @@ from graph.plan import PlanrailError, Step, ToolStep
 from graph.plan.templates import TemplateLibrary
 from graph.state.endpoints import EndpointMemory
 from graph.state.settings import Settings, SettingsError
-from tools import RegisteredTool, ToolRegistry
+from tools import RegisteredTool, ToolLimits, ToolRegistry
 
 INVOCATION_KEY = "__planrail_invocation"
 
@@ -51,6 +51,7 @@ class Engine:
     jitter: Callable[[], float] = random.random
     endpoints: EndpointMemory = field(default_factory=EndpointMemory)
     templates: TemplateLibrary = field(default_factory=TemplateLibrary)
+    limits: ToolLimits = field(default_factory=ToolLimits)
 
     def __post_init__(self) -> None:
         """Refuse a budget that could not be kept and checks without a model; raises SettingsError."""

@@ -40,6 +40,11 @@ class Settings(BudgetSettings):
         "lanes", description="lanes walk on as inputs exist; layered runs one superstep per layer."
     )
     max_concurrency: int = Field(8, ge=1, le=1000, description="Steps running at once, over all lanes.")
+    cache_scope: str = Field(
+        "",
+        description="Whose kept results a run shares, of tools with cache_scope=shared: give each user or "
+        "tenant a name of their own.",
+    )
     max_steps: int = Field(200, ge=1, description="Steps a plan may have.")
     max_map_items: int = Field(100_000, ge=1, description="Items that a map step may go over.")
     max_plan_depth: int = Field(

@@ -13,7 +13,10 @@ ERROR_KIND_OF_STATUS = {"unknown": StepStatus.UNKNOWN}
 
 @dataclass(frozen=True)
 class Result:
-    """The end of one step's execution. `output` is JSON; `nothing_happened` says that a failed write is none."""
+    """The end of one step's execution. `output` is JSON.
+
+    `nothing_happened` says that a failed write surely changed nothing.
+    """
 
     status: StepStatus
     output: Any = None

@@ -1,62 +1,110 @@
 """A tool step's tries: intent, call, retry, doubt."""
 
+from dataclasses import replace
 from typing import Any
 
 from graph.plan import StepStatus
 from nodes.decide.retries import Backoff, wait_before_retry
-from nodes.lanes.admission import GLOBAL_CAP, Demand
+from nodes.lanes.admission import Demand, NotAdmitted
+from nodes.lanes.calls_fallback import fall_back, gone_on
+from nodes.lanes.calls_gate import demand_of
+from nodes.lanes.calls_kept import kept_or_called
 from nodes.lanes.results import Result, failed, failed_call, started
 from nodes.lanes.run import StepRun
 from nodes.metering import refused_call
-from tools import CallFailed, CallSucceeded, RegisteredTool, call_tool, idempotency_key, reconcile
+from tools import (
+    CallFailed,
+    CallOutcome,
+    CallSucceeded,
+    RegisteredTool,
+    call_tool,
+    idempotency_key,
+    reconcile,
+)
 
 
 async def run_tool(run: StepRun, args: dict[str, Any]) -> Result:
-    """Call the step's tool until it succeeds, fails for good, or leaves its outcome in doubt."""
-    tool = run.tool
-    assert tool is not None
+    """Call the step's tool until it succeeds, fails for good, or leaves its outcome in doubt.
+
+    An equal call's kept result may answer it. What fails for good falls back as the tool's policy says,
+    unless the step has a fallback of its own, which comes first.
+    """
+    assert run.tool is not None
+    end = await gone_on(run, args, _called)
+    if end is None:
+        end = await _called(run, run.tool, args)
+    return end if run.step.fallback is not None else await fall_back(run, args, end, _called)
+
+
+async def fall_back_by_policy(run: StepRun, args: dict[str, Any], end: Result) -> Result:
+    """What the policy of the step's tool has in the place of a failed call, as `run_tool` left that open."""
+    return await fall_back(run, args, end, _called)
+
+
+async def _called(run: StepRun, tool: RegisteredTool, args: dict[str, Any]) -> Result:
     refusal = _refusal(tool, args)
     if refusal is not None:
         return refusal
     key = idempotency_key(run.board.plan.plan_id, run.step.id, run.item, tool.name, args)
-    run.entry = run.entry.model_copy(
-        update={"input": tool.redacted(args), "effect": tool.effect, "idempotency_key": key}
-    )
+    shown = tool.redacted(run.tool.redacted(args) if run.tool else args)
+    run.entry = run.entry.model_copy(update={"input": shown, "effect": tool.effect, "idempotency_key": key})
     if _in_doubt(run, tool):
         settled = await _settle_doubt(run, tool, key, args, _interrupted())
         if settled is not None:
             return settled
-    return await _try_until_settled(run, tool, key, args)
+    return await kept_or_called(run, tool, args, lambda: _try_until_settled(run, tool, key, args))
 
 
 async def _try_until_settled(run: StepRun, tool: RegisteredTool, key: str, args: dict[str, Any]) -> Result:
     backoff = backoff_of(run, tool)
     demand = demand_of(run, tool, args)
+    nothing = run.prior is None or run.prior.attempts == 0
     tries = 0
     while True:
-        async with run.board.admission.slot(demand, run.board.priority(run.step.id)):
-            refused = run.spent.ledger.tool_call(run.spent)
-            if refused is not None:
-                return failed_call(refused_call(refused))
-            await _write_intent(run, tool, first=tries == 0)
-            outcome = await call_tool(tool, args, key=key, timeout=_timeout(run, tool))
+        try:
+            outcome = await _call_once(run, tool, key, args, demand, first=tries == 0)
+        except NotAdmitted as refusal:
+            return replace(failed_call(refusal.failure), nothing_happened=nothing)
         tries += 1
+        if isinstance(outcome, Result):
+            return outcome
         if isinstance(outcome, CallSucceeded):
             return Result(StepStatus.SUCCEEDED, outcome.output)
         if outcome.kind == "unknown":
             settled = await _settle_doubt(run, tool, key, args, outcome)
             if settled is not None:
                 return settled
-        elif outcome.kind == "hard":
-            return failed_call(outcome)
+        else:
+            nothing = nothing and outcome.nothing_happened
+        if outcome.kind == "hard":
+            return replace(failed_call(outcome), nothing_happened=nothing)
         wait = wait_before_retry(
             backoff, tries, retry_after=outcome.retry_after, jitter=run.session.engine.jitter()
         )
         late = run.spent.no_time_for(wait) if wait is not None else None
         if wait is None or late is not None:
-            return failed("soft", outcome.code, "; ".join(filter(None, (outcome.message, late))))
+            end = failed("soft", outcome.code, "; ".join(filter(None, (outcome.message, late))))
+            return replace(end, nothing_happened=nothing)
         run.emit("step_retry", f"{outcome.message}; again in {wait:.1f} s")
         await run.session.engine.sleep(wait)
+
+
+async def _call_once(
+    run: StepRun, tool: RegisteredTool, key: str, args: dict[str, Any], demand: Demand, *, first: bool
+) -> CallOutcome | Result:
+    """One try under all caps; a Result when a budget does not allow it.
+
+    Raises:
+        NotAdmitted: The tool's rate or breaker does not allow it.
+    """
+    async with run.board.admission.slot(demand, run.board.priority(run.step.id)) as passed:
+        refused = run.spent.ledger.tool_call(run.spent)
+        if refused is not None:
+            return failed_call(refused_call(refused))
+        await _write_intent(run, tool, first=first)
+        outcome = await call_tool(tool, args, key=key, timeout=_timeout(run, tool))
+        passed.settle(outcome, run.session.engine.now().timestamp())
+    return outcome
 
 
 def _timeout(run: StepRun, tool: RegisteredTool) -> float:
@@ -87,7 +135,9 @@ async def _write_intent(run: StepRun, tool: RegisteredTool, *, first: bool) -> N
 
 
 def _in_doubt(run: StepRun, tool: RegisteredTool) -> bool:
-    interrupted = run.prior is not None and run.prior.status is StepStatus.RUNNING
+    """Whether this very tool was being called when a process ended, and may have done its work."""
+    prior = run.prior
+    interrupted = prior is not None and prior.status is StepStatus.RUNNING
     return interrupted and tool.effect == "write" and not tool.policy.idempotent
 
 
@@ -119,14 +169,3 @@ def backoff_of(run: StepRun, tool: RegisteredTool) -> Backoff:
         cap=policy.backoff_cap,
         limit=run.session.settings.retry_after_limit,
     )
-
-
-def demand_of(run: StepRun, tool: RegisteredTool, args: dict[str, Any]) -> Demand:
-    """The caps this call counts against: all steps, its tool's, its session's."""
-    limits = {GLOBAL_CAP: run.session.settings.max_concurrency}
-    policy = tool.policy
-    if policy.max_concurrency is not None:
-        limits[f"tool:{tool.name}"] = policy.max_concurrency
-    if policy.session_arg is not None:
-        limits[f"session:{tool.name}:{args.get(policy.session_arg)}"] = 1
-    return Demand(limits)

@@ -1,0 +1,63 @@
+"""When a tool may be called: the caps of the run, and the rate and breaker that all runs share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graph.plan import canonical_json
+from nodes.lanes.admission import GLOBAL_CAP, Demand
+from nodes.lanes.run import StepRun
+from tools import CallFailed, RegisteredTool
+from tools.cache import whole_args
+from tools.limits import Entry, Later, Passed, Shut, ToolGate
+
+RATE_LIMITED = "rate_limited"
+
+
+def demand_of(run: StepRun, tool: RegisteredTool, args: Mapping[str, Any]) -> Demand:
+    """The caps this call counts against: all steps, its tool's, its session's, with its tool's gate."""
+    limits = {GLOBAL_CAP: run.session.settings.max_concurrency}
+    policy = tool.policy
+    if policy.max_concurrency is not None:
+        limits[f"tool:{tool.name}"] = policy.max_concurrency
+    if policy.session_arg is not None:
+        limits[f"session:{tool.name}:{session_of(tool, args)}"] = 1
+    gate = run.session.engine.limits.gate(tool)
+    return Demand(limits, None if gate is None else RunGate(run, tool, gate))
+
+
+def session_of(tool: RegisteredTool, args: Mapping[str, Any]) -> str:
+    """The name of the session that a call works in; the one by default where the call names none."""
+    value = whole_args(tool, args).get(tool.policy.session_arg or "")
+    return value if isinstance(value, str) else canonical_json(value)
+
+
+@dataclass(frozen=True)
+class RunGate:
+    """A tool's gate as one step meets it: by the run's clock, and within what is left of its time."""
+
+    run: StepRun
+    tool: RegisteredTool
+    gate: ToolGate
+
+    @property
+    def name(self) -> str:
+        return self.gate.name
+
+    def enter(self) -> Entry:
+        entry = self.gate.enter(self._now)
+        late = self.run.spent.no_time_for(entry.seconds) if isinstance(entry, Later) else None
+        if late is None or not isinstance(entry, Later):
+            return entry
+        words = f"{self.name} takes {self.tool.policy.rate}, the next in {entry.seconds:.1f} s; {late}"
+        return Shut(CallFailed("soft", RATE_LIMITED, words, nothing_happened=True))
+
+    def close(self, passed: Passed) -> None:
+        passed.close(self._now)
+
+    async def sleep(self, seconds: float) -> None:
+        await self.run.session.engine.sleep(seconds)
+
+    @property
+    def _now(self) -> float:
+        return self.run.session.engine.now().timestamp()
