@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import secrets
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +15,8 @@ from graph.plan import Risk
 from tests.builtin.calling import output, refusal
 from tools import HardToolError, ToolRegistry, ToolSetupError
 from tools.builtin import FileLimits, file_tools
-from tools.builtin import workspace as workspace_module
 from tools.builtin.files import workspace_tools
+from tools.builtin.folder import Folder
 from tools.builtin.workspace import Workspace
 
 LINKS = pytest.mark.skipif(os.name == "nt", reason="making a link needs a privilege on Windows")
@@ -87,16 +88,16 @@ async def test_links_are_not_followed_wherever_they_stand(tools: list[BaseTool],
 
 def _swapped_after_the_look(monkeypatch: pytest.MonkeyPatch, place: Path, target: Path) -> None:
     """Put a link in a place right after it was looked at and found to be none."""
-    mode: Callable[..., Any] = workspace_module.Folder.mode
+    mode: Callable[..., Any] = Folder.mode
 
-    def mode_and_swap(folder: workspace_module.Folder, name: str) -> int | None:
+    def mode_and_swap(folder: Folder, name: str) -> int | None:
         found: int | None = mode(folder, name)
         if name == place.name and not place.is_symlink():
             place.rename(place.with_name("moved"))
             place.symlink_to(target)
         return found
 
-    monkeypatch.setattr(workspace_module.Folder, "mode", mode_and_swap)
+    monkeypatch.setattr(Folder, "mode", mode_and_swap)
 
 
 @LINKS
@@ -119,14 +120,14 @@ def test_a_file_written_while_its_folder_becomes_a_link_stays_inside(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (root / "folder").mkdir()
-    token = workspace_module.secrets.token_hex
+    token = secrets.token_hex
 
     def token_and_swap(size: int) -> str:
         (root / "folder").rename(root / "moved")
         (root / "folder").symlink_to(root.parent)
         return token(size)
 
-    monkeypatch.setattr(workspace_module.secrets, "token_hex", token_and_swap)
+    monkeypatch.setattr(secrets, "token_hex", token_and_swap)
     Workspace(root).write(("folder", "new.txt"), b"x")
     assert (root / "moved" / "new.txt").read_bytes() == b"x"
     assert not (root.parent / "new.txt").exists()
@@ -219,7 +220,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(workspace_module.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
         Workspace(root).write(("a.txt",), b"new")
     assert _names(root) == ["a.txt"]

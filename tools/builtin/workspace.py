@@ -4,7 +4,7 @@ import contextlib
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +81,7 @@ class Workspace:
                     return
             _replace(folder, names[-1], content, mode)
 
-    def entries(self, names: tuple[str, ...], most: int) -> Iterator[Entry]:
+    def entries(self, names: tuple[str, ...], most: int) -> Generator[Entry, None, None]:
         """Yield the files below a folder by name, in order; links and what is no file are left out.
 
         Args:
