@@ -84,7 +84,6 @@ class ResultCache:
         """
         if not self._has_put:
             return
-        self._has_put = False
         page = FIRST_PAGE
         while len(items := await self._store.asearch(INDEX, limit=page)) == page:
             page *= PAGE_GROWTH
@@ -93,6 +92,7 @@ class ResultCache:
         for start in range(0, len(gone), _DELETES):
             keys = gone[start : start + _DELETES]
             await self._write([PutOp(place, key, None) for key in keys for place in (RESULTS, INDEX)])
+        self._has_put = False
 
     async def _write(self, ops: list[PutOp]) -> None:
         store = self._store

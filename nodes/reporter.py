@@ -1,12 +1,14 @@
 """reporter: the answer, or an honest "not done, because"."""
 
+import contextlib
 from typing import Any
 
 from langgraph.runtime import Runtime
 
+from checkpoints import StoreError
 from graph.plan import Plan, RunStatus
 from graph.state import GraphState, effects
-from nodes.decide.outcome import answer_of, cancel_rest, final_status, honest_answer, reason_of
+from nodes.decide.outcome import answer_of, cancel_rest, final_status, honest_answer, reason_of, with_stale
 from nodes.decide.premises import deviations
 from nodes.lanes.rebuild import rebuild
 from nodes.progress import closed_entries, document, put_run, step_states
@@ -32,7 +34,7 @@ async def reporter(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
         broken=bool(deviations(plan, board.entries)),
     )
     reason = reason_of(plan, statuses, board.entries, state.get("no_replan"))
-    answer = answer_of(plan, statuses, outputs)
+    answer = with_stale(answer_of(plan, statuses, outputs), plan, board.entries)
     if status is not RunStatus.SUCCEEDED:
         answer = honest_answer(reason, answer, effects(board.entries))
     run = await put_run(
@@ -45,5 +47,7 @@ async def reporter(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
         reason=reason,
         pending=[],
     )
+    with contextlib.suppress(StoreError):  # the run has ended all the same, and the next one cleans up
+        await session.results.clean_up(session.engine.now())
     session.emit({"type": "run_finished", "step": None, "message": status.value})
     return {**await document(session, run, plan), "records": step_states(board, statuses)}

@@ -134,11 +134,19 @@ def _step_lines(plan: Plan, steps: Sequence[Mapping[str, Any]]) -> Iterator[Line
 def _step_cells(plan: Plan, step: Mapping[str, Any]) -> tuple[list[str], str]:
     planned = plan.step(str(step["id"]))
     does = planned.tool if isinstance(planned, ToolStep) else planned.action
-    tries = f"{step['attempts']} attempts" if step["attempts"] > 1 else ""
-    cells = [str(step["status"]), short(step["id"], 40), short(does, 40), _duration(step), tries]
+    cells = [str(step["status"]), short(step["id"], 40), short(does, 40), _duration(step), _source(step)]
     if step["error"]:
         return cells, short(f"{step['error']['code']}: {step['error']['message']}", 300)
     return cells, "" if step["output"] is None else short(step["output"], 100)
+
+
+def _source(step: Mapping[str, Any]) -> str:
+    """How a step came to its result, where that was not one call of its own tool."""
+    parts = [f"{step['attempts']} attempts" if step["attempts"] > 1 else ""]
+    parts.append(f"by {short(step['fallback_tool'], 40)}" if "fallback_tool" in step else "")
+    if "age_seconds" in step:
+        parts.append(f"{'stale' if step['stale'] else 'kept'}, {step['age_seconds']:.0f} s old")
+    return ", ".join(filter(None, parts))
 
 
 def _duration(step: Mapping[str, Any]) -> str:

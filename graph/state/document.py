@@ -36,7 +36,8 @@ def build_document(
     Returns:
         `status, success, answer, reason, plan, steps, effects, replans, usage, pending`, all JSON. A map
         step also tells its `items`: `{"total", "succeeded", "failed", "not_taken"}`, total null until it is
-        known. Secret arguments (`run.hidden`) are not in it.
+        known. A step whose result an earlier call gave tells its `age_seconds` and whether it is `stale`, one
+        whose tool another one stood in for that `fallback_tool`. Secret arguments (`run.hidden`) are in none.
     """
     steps = plan.steps if plan else ()
     ends: Ends = Counter((e.step_id, e.status) for e in entries.values() if e.item is not None)
@@ -78,7 +79,7 @@ def effects(entries: Mapping[str, StepEntry]) -> list[JsonDict]:
         {
             "step": entry.step_id,
             **({} if entry.item is None else {"item": entry.item}),
-            "tool": entry.tool,
+            "tool": entry.fallback_tool or entry.tool,
             "args": entry.input,
             "status": entry.status.value,
             "revision": entry.revision,
@@ -124,7 +125,14 @@ def _step_row(step: Step, plan: Plan, entry: StepEntry | None, outputs: Mapping[
         "started_at": _time(entry, "started_at"),
         "ended_at": _time(entry, "ended_at"),
         "idempotency_key": entry.idempotency_key,
+        **_borrowed(entry),
     }
+
+
+def _borrowed(entry: StepEntry) -> JsonDict:
+    """Whose result a step has when it is not that of a call of its own tool."""
+    age = {} if entry.age is None else {"age_seconds": entry.age, "stale": entry.stale}
+    return age | ({} if entry.fallback_tool is None else {"fallback_tool": entry.fallback_tool})
 
 
 def _inline(entry: StepEntry) -> Any:

@@ -12,6 +12,8 @@ from nodes.decide.readiness import MISSING, Statuses
 ANSWER_CHARS = 20_000
 """Characters an answer has at most, or nearly: it is read by people and stored with every view of the run."""
 
+_STALE_NAMED = 5
+
 _SHARE_CHARS = 200
 """Characters that each of many results gets at least."""
 
@@ -72,6 +74,25 @@ def answer_of(plan: Plan, statuses: Statuses, outputs: Mapping[str, Any]) -> str
     if len(leaves) == 1:
         return _cut(texts[0], ANSWER_CHARS)
     return _joined([_name(step) for step in leaves], texts)
+
+
+def with_stale(answer: str | None, plan: Plan, entries: Mapping[str, StepEntry]) -> str | None:
+    """The answer with a last line on results that are older than they should be; None without an answer."""
+    ages: dict[str, list[float]] = {}
+    for entry in entries.values():
+        if entry.stale and entry.status.ok:
+            ages.setdefault(entry.step_id, []).append(entry.age or 0.0)
+    notes = [_stale_note(_name(step), ages[step.id]) for step in plan.steps if step.id in ages]
+    if answer is None or not notes:
+        return answer
+    more = f" and {len(notes) - _STALE_NAMED} more" if len(notes) > _STALE_NAMED else ""
+    return f"{answer}\nNot up to date: {'; '.join(notes[:_STALE_NAMED])}{more}."
+
+
+def _stale_note(name: str, ages: list[float]) -> str:
+    if len(ages) == 1:
+        return f"{name} is {ages[0]:.0f} s old"
+    return f"{name} has {len(ages)} results up to {max(ages):.0f} s old"
 
 
 def reason_of(

@@ -1,0 +1,1 @@
+"""Rates, breakers, kept results, fallbacks and the order of starts."""
