@@ -130,10 +130,10 @@ class Journal:
         self._buffer[keys.RUNS, self.run_id] = pack(to_stored(entry))
         await self._durable(synced=synced)
 
-    async def put_plan(self, revision: int, plan_json: JSON) -> None:
-        """Write a revision of the plan, together with all noted entries, and return when it is durable."""
+    async def put_plan(self, revision: int, plan_json: JSON, *, synced: bool = True) -> None:
+        """Write a revision of the plan, with all noted entries, and return when durable; see `commit`."""
         self._buffer[self._plans, str(revision)] = pack({"format": ENTRY_FORMAT, "plan": plan_json})
-        await self._durable()
+        await self._durable(synced=synced)
 
     async def output(self, entry: StepEntry) -> JSON:
         """Return the step's output, inline or from where it was set aside.

@@ -36,10 +36,13 @@ async def planner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
     seen = GraphState(**{**state, **begun})  # type: ignore[typeddict-item]  # resets are None
     if proposal.plan is None:
         return {**begun, **await _end_without_plan(session, seen, proposal)}
-    await session.journal.put_plan(proposal.plan.revision, proposal.plan.to_json())
+    # The run's first effect, or the checkpoint after this node, makes it outlive a power cut as well.
+    await session.journal.put_plan(proposal.plan.revision, proposal.plan.to_json(), synced=False)
     run = await put_run(session, seen, proposal.plan, **RUNNING)
     session.emit({"type": "plan_accepted", "step": None, "message": f"{len(proposal.plan.steps)} steps"})
-    return {**begun, **await document(session, run, proposal.plan)}
+    shown = await document(session, run, proposal.plan)
+    session.known_plan = shown["plan"], proposal.plan
+    return {**begun, **shown}
 
 
 async def _proposal(session: RunSession, state: GraphState) -> Proposal:
@@ -47,7 +50,7 @@ async def _proposal(session: RunSession, state: GraphState) -> Proposal:
     if plans:
         return Proposal(plan=Plan.from_json(plans[min(plans)]))
     if state.get("plan") is not None:
-        return Proposal(plan=Plan.from_json(state["plan"]))
+        return Proposal(plan=session.plan_of(state["plan"]))
     templated = await from_template(session, state["goal"])
     if templated is not None:
         return Proposal(plan=templated)

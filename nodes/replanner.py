@@ -30,7 +30,7 @@ from nodes.weighing import why_no_replan_fits
 async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
     """Put the next revision into the state, or say why the run goes on without one."""
     session = RunSession.of(runtime)
-    plan = Plan.from_json(state["plan"])
+    plan = session.plan_of(state["plan"])
     board = await rebuild(session, plan, state.get("decisions") or {})
     if state["dispatch"]["move"] == Move.EXPAND:
         return await expand(session, state)

@@ -6,7 +6,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from checkpoints import StoreError
-from graph.plan import Plan, RunStatus
+from graph.plan import RunStatus
 from graph.state import GraphState, effects
 from nodes.decide.outcome import answer_of, cancel_rest, final_status, honest_answer, reason_of, with_stale
 from nodes.decide.premises import deviations
@@ -21,7 +21,7 @@ async def reporter(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
     if state.get("plan") is None:
         session.emit({"type": "run_finished", "step": None, "message": state["status"]})
         return {}
-    plan = Plan.from_json(state["plan"])
+    plan = session.plan_of(state["plan"])
     board = await rebuild(session, plan, state.get("decisions") or {})
     statuses = cancel_rest(plan, board.statuses, board.entries)
     await session.journal.commit(*closed_entries(session, statuses))

@@ -5,7 +5,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from checkpoints import StepEntry
-from graph.plan import Plan, RunStatus, StepStatus
+from graph.plan import RunStatus, StepStatus
 from graph.state import Dispatch, GraphState
 from nodes.decide.readiness import Move
 from nodes.judge import Judgement, judge
@@ -20,7 +20,7 @@ async def scheduler(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
     """Rebuild the board and decide the next move; the edges send it."""
     session = RunSession.of(runtime)
     session.answered = None
-    plan = Plan.from_json(state["plan"])
+    plan = session.plan_of(state["plan"])
     board = await rebuild(session, plan, state.get("decisions") or {})
     await check_premises(session)  # a new revision comes here without passing the validator
     judged = await judge(session, state)

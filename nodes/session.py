@@ -11,7 +11,7 @@ from langgraph.config import get_config
 from langgraph.runtime import RunControl, Runtime
 
 from checkpoints import Journal, ResultCache, RunEntry, RunLog, StepEntry
-from graph.plan import RunStatus
+from graph.plan import Plan, RunStatus
 from graph.state import INVOCATION_KEY, Decision, Engine, Invocation, Settings
 from nodes.accounts import Account
 from nodes.books import open_ledger, step_account, usage_of
@@ -32,6 +32,7 @@ class RunSession:
     log: RunLog | None = None
     ledger: Ledger | None = None
     building: asyncio.Lock = field(default_factory=asyncio.Lock)
+    known_plan: tuple[Any, Plan] | None = None
 
     @classmethod
     def of(cls, runtime: Runtime[None]) -> "RunSession":
@@ -83,6 +84,16 @@ class RunSession:
     def require_board(self) -> Board:
         assert self.board is not None, "a board is built before any step is looked at"
         return self.board
+
+    def plan_of(self, written: Any) -> Plan:
+        """The plan that the state holds as `written`; each node sees the same object, which is read once.
+
+        Raises:
+            pydantic.ValidationError: It is none.
+        """
+        if self.known_plan is None or self.known_plan[0] is not written:
+            self.known_plan = written, Plan.from_json(written)
+        return self.known_plan[1]
 
     async def output_of(self, step_id: str) -> Any:
         """A step's result, from memory or, after a resume, from the journal; None when it has none."""

@@ -1,7 +1,8 @@
 """The board: who runs what right now. In the process, for one run, rebuilt at each superstep."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from checkpoints import StepEntry
@@ -10,6 +11,24 @@ from nodes.decide.readiness import Readiness, readiness, settle_skips
 from nodes.lanes.admission import Admission
 
 OPEN_AGAIN = frozenset({StepStatus.RUNNING, StepStatus.WAITING})
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What follows from a plan alone: its steps, who waits for whom, and the longest path from each."""
+
+    steps: Mapping[str, Step]
+    dependents: Mapping[str, Sequence[Step]]
+    priorities: Mapping[str, float]
+
+    @classmethod
+    def of(cls, plan: Plan) -> "Shape":
+        dependents: dict[str, list[Step]] = {step.id: [] for step in plan.steps}
+        for step in plan.steps:
+            for dep in step.depends_on:
+                # A completed step may depend on one that a replan has dropped.
+                dependents.setdefault(dep, []).append(step)
+        return cls({step.id: step for step in plan.steps}, dependents, longest_remaining(plan, None))
 
 
 class Board:
@@ -24,6 +43,7 @@ class Board:
         entries: Mapping[str, StepEntry],
         *,
         gate: Callable[[Step], bool],
+        before: "Board | None" = None,
     ) -> None:
         """Rebuild from the journal.
 
@@ -32,6 +52,7 @@ class Board:
             entries: The journal's entries of this plan by step id. A step that was running when the
                 process ended is pending again; its entry tells the executor what may have happened.
             gate: Whether a ready step must not start inside a lane.
+            before: The last superstep's board; what follows from the plan alone is taken from it.
         """
         self.plan = plan
         self.entries = dict(entries)
@@ -46,19 +67,13 @@ class Board:
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        self._steps = {step.id: step for step in plan.steps}
-        self._dependents: dict[str, list[Step]] = {step.id: [] for step in plan.steps}
-        for step in plan.steps:
-            for dep in step.depends_on:
-                # A completed step may depend on one that a replan has dropped.
-                self._dependents.setdefault(dep, []).append(step)
+        self.shape = before.shape if before is not None and before.plan is plan else Shape.of(plan)
         journaled = {step.id: _status(self.entries.get(step.id)) for step in plan.steps}
         self.statuses = settle_skips(plan, journaled)
         self.changed.update({k: s for k, s in self.statuses.items() if s != journaled[k]})
-        self._priorities = longest_remaining(plan, None)
 
     def step(self, step_id: str) -> Step:
-        return self._steps[step_id]
+        return self.shape.steps[step_id]
 
     def has_result(self, step_id: str) -> bool:
         entry = self.entries.get(step_id)
@@ -66,7 +81,7 @@ class Board:
 
     def priority(self, step_id: str) -> float:
         """The length of the longest path that waits for this step, in steps."""
-        return self._priorities[step_id]
+        return self.shape.priorities[step_id]
 
     def claim(self, step_id: str) -> bool:
         """Take a pending step; False when it is settled, taken, or nothing may start any more."""
@@ -94,7 +109,7 @@ class Board:
         ready: list[str] = []
         frontier = [step_id]
         while frontier:
-            for step in self._dependents[frontier.pop()]:
+            for step in self.shape.dependents[frontier.pop()]:
                 if self.statuses[step.id] is not StepStatus.PENDING:
                     continue
                 match readiness(step, self.statuses):
@@ -108,7 +123,7 @@ class Board:
         ready.sort(key=self.priority, reverse=True)
         if self._regrouping:
             return []
-        return [s for s in ready if not self._gate(self._steps[s]) and self.claim(s)]
+        return [s for s in ready if not self._gate(self.shape.steps[s]) and self.claim(s)]
 
     def regroup(self) -> None:
         """Let lanes end with the steps they are at: the plan is about to have more steps."""

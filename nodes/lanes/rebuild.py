@@ -25,7 +25,7 @@ async def ensure_board(session: RunSession) -> Board:
     async with session.building:
         if session.board is None:
             state = read_state("plan", "decisions")
-            await rebuild(session, Plan.from_json(state["plan"]), state.get("decisions") or {})
+            await rebuild(session, session.plan_of(state["plan"]), state.get("decisions") or {})
     return session.require_board()
 
 
@@ -38,7 +38,7 @@ async def rebuild(session: RunSession, plan: Plan, decisions: Mapping[str, Decis
     else:
         entries, outputs = entries_of(session.board.entries, plan), session.board.outputs
     session.decisions = decisions
-    board = Board(plan, entries, gate=lambda step: is_gated(session, step))
+    board = Board(plan, entries, gate=lambda step: is_gated(session, step), before=session.board)
     board.outputs = outputs
     ledger = session.require_ledger()
     board.draining = lambda: session.control.drain_requested or ledger.refused is not None

@@ -112,3 +112,17 @@ async def test_idle_is_when_no_step_runs_any_more() -> None:
     assert not the_board._idle.is_set()
     the_board.leave()
     await the_board.idle()
+
+
+@given(plans_and_statuses())
+def test_what_follows_from_the_plan_alone_is_taken_from_the_board_before(
+    given_: tuple[Plan, dict[str, StepStatus]],
+) -> None:
+    a_plan, _ = given_
+    before = board(a_plan)
+
+    again = Board(a_plan, {}, gate=lambda _: False, before=before)
+    assert again.shape is before.shape
+
+    fewer = Plan(plan_id="p", revision=2, goal="g", steps=a_plan.steps[:1])
+    assert Board(fewer, {}, gate=lambda _: False, before=before).shape == board(fewer).shape
