@@ -1,4 +1,4 @@
-"""A map step's items: how many must succeed, whether they still can, and what they come to together."""
+"""A map step's items: what each runs, how many must succeed, and what they come to together."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,15 +7,38 @@ from decimal import Decimal
 from typing import Any
 
 from checkpoints import StepEntry, StepError
-from graph.plan import JSON, StepStatus
+from graph.plan import JSON, ItemStep, MapStep, StepStatus, max_risk
 from graph.plan.json_values import json_type
+from graph.plan.parts import step_parts
 
 NOT_A_LIST = "not_a_list"
 TOO_MANY_ITEMS = "too_many_items"
-TOO_FEW_SUCCEEDED = "too_few_succeeded"
 
 _NAMED = 3
 _MESSAGE_CHARS = 160
+
+
+def item_step(step: MapStep) -> ItemStep:
+    """The step as each item runs it.
+
+    It is as careful as the map, has the map's limits where it has none of its own, and depends on what its
+    own parts refer to: what only the list is made from would be noise in each item's prompt.
+    """
+    inner = step.step
+    named: dict[bool, set[str]] = {True: set(), False: set()}
+    for part in step_parts(step):
+        ids = {each for expression in part.expressions for each in expression.step_ids}
+        named[part.field == "step" or part.field.startswith("step.")] |= ids
+    return inner.model_copy(
+        update={
+            "title": inner.title or step.title,
+            "depends_on": tuple(d for d in step.depends_on if d in named[True] or d not in named[False]),
+            "risk": max_risk(step.risk, inner.risk),
+            "require_approval": step.require_approval or inner.require_approval,
+            "timeout": inner.timeout or step.timeout,
+            "max_attempts": inner.max_attempts or step.max_attempts,
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +152,7 @@ def items_of(step_id: str, entries: Iterable[StepEntry]) -> list[StepEntry]:
 
 
 def slim(entry: StepEntry) -> StepEntry:
-    """An item's entry as it is kept at hand: its result is in the map's, a lookup's input in the journal."""
-    kept_input = entry.input if entry.effect == "write" else None
-    return entry.model_copy(update={"input": kept_input, "output": None, "output_ref": None})
+    """An item's entry as it is kept at hand: what a lookup was given is needed nowhere, but journaled."""
+    if entry.effect == "write" or not entry.status.settled:
+        return entry
+    return entry.model_copy(update={"input": None, "input_ref": None})

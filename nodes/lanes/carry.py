@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from graph.plan import AgentStep, LlmStep, PlanStep, ReferenceFailure
+from graph.plan import AgentStep, LlmStep, MapStep, PlanStep, ReferenceFailure
 from nodes.decide.approvals import is_approved
 from nodes.lanes.agent import run_agent
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.binding import bind
 from nodes.lanes.grounds import question_of, ungrounded_reason
 from nodes.lanes.llm_call import run_llm
+from nodes.lanes.map_step import run_map
 from nodes.lanes.plan_step import run_plan
 from nodes.lanes.results import Result, failed
 from nodes.lanes.run import StepRun
@@ -24,6 +25,8 @@ async def carry_out(run: StepRun) -> Result | None:
     Raises:
         GraphBubbleUp: The step's tool asks a question of its own.
     """
+    if isinstance(run.step, MapStep):
+        return await run_map(run, run.step, carry_out)
     args = await _inputs(run)
     if isinstance(args, Result):
         return args

@@ -54,7 +54,7 @@ def blank_entry(run_id: str, plan: Plan, step: Step, prior: StepEntry | None) ->
 def _kept(prior: StepEntry) -> dict[str, Any]:
     """What was paid for before the next try: model calls, and what they chose and judged."""
     spent = ("model_calls", "input_tokens", "output_tokens", "cost", "estimated")
-    names = (*spent, "filled", "healed", "premise")
+    names = (*spent, "filled", "healed", "premise", "items")
     return {name: getattr(prior, name) for name in names}
 
 

@@ -4,14 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from checkpoints import StepEntry
-from graph.plan import JSON, Step
+from graph.plan import JSON, Step, StepStatus
 from graph.state import Decision
 from nodes.lanes.board import Board
-from nodes.lanes.results import blank_entry
+from nodes.lanes.results import Result, blank_entry
 from nodes.lanes.work import Work
 from nodes.ledger import Spent
+from nodes.metering import BUDGET_SPENT
 from nodes.session import RunSession
 from tools import RegisteredTool
+
+_TOLD_OF_ALL_ITEMS = frozenset({"step_started", "step_attempt", "step_from_cache"})
+"""What is told of a map's items together, as its progress."""
 
 
 @dataclass
@@ -56,9 +60,23 @@ class StepRun:
         """The step with what is known of it by now."""
         return Work(self.step, self.entry, self.decision, self.local_values)
 
+    def stays_open(self, result: Result) -> bool:
+        """Whether the step stays as it is: more comes first, or no budget was left to begin it."""
+        if result.status is StepStatus.PENDING:
+            return True
+        refused = result.error is not None and result.error.code == BUDGET_SPENT
+        return refused and self.entry.attempts == (self.prior.attempts if self.prior else 0)
+
     def emit(self, event: str, message: str = "") -> None:
-        """Tell the stream; what happens to an agent's call is told as `call_...`, with its tool."""
-        if self.item is not None and self.tool is not None:
+        """Tell the stream; what happens to an agent's call is told as `call_...`, with its tool.
+
+        Of a map's items only what goes wrong is told: there may be thousands.
+        """
+        if self.local_values:
+            if event in _TOLD_OF_ALL_ITEMS:
+                return
+            message = f"item {self.item}: {message}"
+        elif self.item is not None and self.tool is not None:
             event = event.replace("step_", "call_", 1)
             message = f"{self.tool.name}: {message}" if message else self.tool.name
         self.session.emit({"type": event, "step": self.step.id, "message": message})

@@ -11,7 +11,6 @@ from nodes.lanes.carry import carry_out
 from nodes.lanes.own_questions import asked_by, show_anew, signed
 from nodes.lanes.results import Result, ended
 from nodes.lanes.run import StepRun
-from nodes.metering import BUDGET_SPENT
 from nodes.session import RunSession
 
 
@@ -33,16 +32,8 @@ async def run_step(session: RunSession, step_id: str, decision: Decision | None,
         raise signed(question, step_id) from None
     if result is None:
         await _gate(run, "approval")
-    elif not _gives_way(run, result):
+    elif not run.stays_open(result):
         await _finish(run, result)
-
-
-def _gives_way(run: StepRun, result: Result) -> bool:
-    """Whether the step stays as it is: its sub-steps come first, or no budget was left to begin it."""
-    if result.status is StepStatus.PENDING:
-        return True
-    refused = result.error is not None and result.error.code == BUDGET_SPENT
-    return refused and run.entry.attempts == (run.prior.attempts if run.prior else 0)
 
 
 async def _gate(run: StepRun, kind: Literal["approval", "question"], **more: JSON) -> None:

@@ -1,0 +1,186 @@
+"""What a map would do: its list, each item as a piece of work, and the one question about all its calls."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+from checkpoints import StepEntry
+from graph.plan import (
+    JSON,
+    ItemStep,
+    MapStep,
+    ReferenceFailure,
+    ToolStep,
+    canonical_json,
+    condition,
+    made_by_model,
+    resolve,
+)
+from graph.state import Request
+from nodes.decide.approvals import agent_reason, effective_risk, make_request, standing_reason
+from nodes.decide.map_items import item_step, list_fault
+from nodes.decide.premises import doubt
+from nodes.lanes.arguments import healed_scope, resolved_args
+from nodes.lanes.grounds import question_of
+from nodes.lanes.results import Result, blank_entry, failed
+from nodes.lanes.work import Work
+from nodes.session import RunSession
+
+SHOWN_CALLS = 10
+"""Calls that a person is shown one by one; of the others the number, and all are in the digest."""
+
+_AT_A_TIME = 200
+
+
+@dataclass(frozen=True)
+class Whole:
+    """All calls of a map as one question: why it is asked, what it is bound to, what is shown."""
+
+    reason: str
+    args: dict[str, Any]
+    shown: dict[str, Any]
+
+
+async def listed(session: RunSession, work: Work) -> list[JSON] | Result:
+    """The map's items, or its end when it has no list to go over."""
+    assert isinstance(work.step, MapStep)
+    try:
+        value = resolve(work.step.over, await healed_scope(session, work))
+    except ReferenceFailure as error:
+        return failed("hard", error.code, str(error))
+    fault = list_fault(value, session.settings.max_map_items)
+    if fault is not None:
+        return failed("hard", *fault)
+    assert isinstance(value, list)
+    return value
+
+
+def item_work(session: RunSession, of_map: Work, inner: ItemStep, items: Sequence[JSON], at: int) -> Work:
+    """One item as it would run: its own entry, with the references that were healed for the map."""
+    board = session.require_board()
+    prior = board.entries.get(f"{inner.id}#{at}")
+    entry = item_entry(session, of_map.entry, inner, at, prior)
+    return Work(inner, entry, of_map.decision, {"item": items[at], "index": at})
+
+
+def item_entry(
+    session: RunSession, of_map: StepEntry | None, inner: ItemStep, at: int, prior: StepEntry | None
+) -> StepEntry:
+    """An item's entry before its next try."""
+    healed = of_map.healed if of_map is not None else None
+    entry = blank_entry(session.run_id, session.require_board().plan, inner, prior)
+    return entry.model_copy(update={"item": at, "healed": healed})
+
+
+async def question_about(session: RunSession, work: Work, items: Sequence[JSON]) -> Whole | None:
+    """Why a person must approve the map before any item runs, with all its calls; None when nobody need.
+
+    Ask `may_ask` first: this resolves the arguments of every item. Items that will not run, or would be
+    refused anyway, are not asked about.
+    """
+    assert isinstance(work.step, MapStep)
+    inner = item_step(work.step)
+    reason = doubt(work.entry, session.require_board().plan)
+    digest, count, first = sha256(), 0, list[JSON]()
+    async for at, call, args, shown in _calls(session, work, inner, items):
+        count += 1
+        digest.update(canonical_json([at, call.step.action, getattr(call.step, "tool", None), args]).encode())
+        reason = reason or await question_of(session, call, args)
+        if len(first) < SHOWN_CALLS:
+            first.append({"index": at, **shown})
+    if reason is None or not count:
+        return None
+    return Whole(
+        reason,
+        args={"calls": count, "digest": digest.hexdigest()},
+        shown={"calls": count, "first" if count > SHOWN_CALLS else "all": first},
+    )
+
+
+def request_for(session: RunSession, work: Work, whole: Whole) -> Request:
+    """The question as it is put to a person."""
+    assert isinstance(work.step, MapStep)
+    inner = item_step(work.step)
+    return make_request(
+        session.require_board().plan,
+        work.step,
+        kind="approval",
+        run_id=session.run_id,
+        risk=effective_risk(inner, *session.engine.tools_of(work.step)),
+        args=whole.args,
+        shown=whole.shown,
+        reason=whole.reason,
+    )
+
+
+def may_ask(session: RunSession, work: Work) -> bool:
+    """Whether any arguments could make a person look at the map; else nothing need be resolved ahead."""
+    assert isinstance(work.step, MapStep)
+    if session.settings.approve_at == "never":
+        return False
+    inner = item_step(work.step)
+    engine, plan = session.engine, session.require_board().plan
+    tools = engine.tools_of(work.step)
+    if doubt(work.entry, plan) or agent_reason(inner, tools, session.settings):
+        return True
+    ruled = any(tool.policy.approve_when for tool in tools)
+    grounded = made_by_model(plan) and any(tool.grounded for tool in tools)
+    standing = any(standing_reason(inner, tool, session.settings) for tool in (None, *tools))
+    return ruled or grounded or standing
+
+
+async def _calls(
+    session: RunSession, work: Work, inner: ItemStep, items: Sequence[JSON]
+) -> AsyncIterator[tuple[int, Work, dict[str, Any], dict[str, Any]]]:
+    """Each call that the items may come to, those of their fallbacks too."""
+    for at in range(len(items)):
+        if at % _AT_A_TIME == 0:
+            await asyncio.sleep(0)  # a long list must not keep the other lanes waiting
+        item = item_work(session, work, inner, items, at)
+        if not await is_taken(session, item):
+            continue
+        for call in _ways(item):
+            args = await _runnable(session, call)
+            if args is not None:
+                yield at, call, args, _shown(session, call, args)
+
+
+async def is_taken(session: RunSession, item: Work) -> bool:
+    """Whether the item's condition holds."""
+    if item.step.when is None:
+        return True
+    try:
+        return condition(item.step.when, await healed_scope(session, item))
+    except ReferenceFailure:
+        return False  # the item itself will fail over it
+
+
+def _ways(item: Work) -> list[Work]:
+    beside = item.step.fallback
+    if beside is None:
+        return [item]
+    step = ToolStep(
+        id=item.step.id,
+        depends_on=item.step.depends_on,
+        tool=beside.tool,
+        args=beside.args,
+        risk=item.step.risk,
+    )
+    return [item, replace(item, step=step, entry=None)]
+
+
+async def _runnable(session: RunSession, call: Work) -> dict[str, Any] | None:
+    """The call's arguments; None when it would fail without having been made."""
+    tool = session.engine.tool_of(call.step)
+    try:
+        args = await resolved_args(session, call)
+    except ReferenceFailure:
+        return None
+    return None if tool is not None and (tool.args_problems(args) or tool.denied(args)) else args
+
+
+def _shown(session: RunSession, call: Work, args: dict[str, Any]) -> dict[str, Any]:
+    tool = session.engine.tool_of(call.step)
+    return {"tool": tool.name, "args": tool.redacted(args)} if tool is not None else args
