@@ -26,7 +26,7 @@ def after_scheduler(state: GraphState) -> list[Send] | Literal["replanner", "rep
                 else Send("approval", {"step": step})
                 for step in dispatch["steps"]
             ]
-        case "replan" | "expand":
+        case "replan" | "expand" | "compensate":
             return "replanner"
         case _:
             return "reporter"

@@ -123,6 +123,10 @@ class Ledger:
         self._wake()
         return Refused(reason, ends_run=True)
 
+    def lift(self) -> None:
+        """Grant whatever is asked for from now on: undoing a run must not fail for want of its budgets."""
+        self.run.limits, self.refused = Limits(), None
+
     def tool_call(self, spent: "Spent") -> Refused | None:
         """Count one tool call that is about to be made, or say why it may not be."""
         if self.refused is not None:

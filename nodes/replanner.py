@@ -14,6 +14,7 @@ from graph.plan import (
     parse_plan,
 )
 from graph.state import Dispatch, GraphState
+from nodes.compensation import compensate
 from nodes.decide.premises import deviation
 from nodes.decide.readiness import Move
 from nodes.expansion import expand
@@ -26,14 +27,18 @@ from nodes.revisions import adopt, replace_steps
 from nodes.session import RunSession
 from nodes.weighing import why_no_replan_fits
 
+_WITHOUT_MODEL = {Move.EXPAND.value: expand, Move.COMPENSATE.value: compensate}
+"""Revisions that follow from what is written down."""
+
 
 async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
     """Put the next revision into the state, or say why the run goes on without one."""
     session = RunSession.of(runtime)
     plan = session.plan_of(state["plan"])
     board = await rebuild(session, plan, state.get("decisions") or {})
-    if state["dispatch"]["move"] == Move.EXPAND:
-        return await expand(session, state)
+    without_model = _WITHOUT_MODEL.get(state["dispatch"]["move"])
+    if without_model is not None:
+        return await without_model(session, state)
     history = await history_of(session, state.get("failed_calls") or ())
     written = (await session.load()).plans.get(plan.revision + 1)
     if written is not None:

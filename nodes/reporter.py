@@ -6,9 +6,17 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from checkpoints import StoreError
-from graph.plan import RunStatus
+from graph.plan import RunStatus, without_undo
 from graph.state import GraphState, effects
-from nodes.decide.outcome import answer_of, cancel_rest, final_status, honest_answer, reason_of, with_stale
+from nodes.decide.outcome import (
+    answer_of,
+    cancel_rest,
+    final_status,
+    honest_answer,
+    reason_of,
+    undone_of,
+    with_stale,
+)
 from nodes.decide.premises import deviations
 from nodes.lanes.rebuild import rebuild
 from nodes.progress import closed_entries, document, put_run, step_states
@@ -22,21 +30,24 @@ async def reporter(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
         session.emit({"type": "run_finished", "step": None, "message": state["status"]})
         return {}
     plan = session.plan_of(state["plan"])
+    work = without_undo(plan)
     board = await rebuild(session, plan, state.get("decisions") or {})
     statuses = cancel_rest(plan, board.statuses, board.entries)
     await session.journal.commit(*closed_entries(session, statuses))
     board.statuses.update(statuses)
     outputs = {s.id: await session.output_of(s.id) for s in plan.steps if statuses[s.id].ok}
     status = final_status(
-        plan,
+        work,
         statuses,
         stopped_by=state.get("stopped_by"),
-        broken=bool(deviations(plan, board.entries)),
+        broken=bool(deviations(work, board.entries)),
     )
-    reason = reason_of(plan, statuses, board.entries, state.get("no_replan"))
-    answer = with_stale(answer_of(plan, statuses, outputs), plan, board.entries)
+    undone, not_undone = undone_of(plan, statuses, board.entries)
+    reason = reason_of(work, statuses, board.entries, state.get("no_replan"))
+    reason = "; ".join(filter(None, (reason, not_undone))) or None
+    answer = with_stale(answer_of(work, statuses, outputs), work, board.entries)
     if status is not RunStatus.SUCCEEDED:
-        answer = honest_answer(reason, answer, effects(board.entries))
+        answer = honest_answer(reason, answer, effects(board.entries), undone)
     run = await put_run(
         session,
         state,

@@ -45,12 +45,14 @@ from graph.plan.steps import (
     max_risk,
 )
 from graph.plan.tokens import escape_text
+from graph.plan.undo import Done, undo_id, undo_part, undo_revision, undoes_items, undoing, without_undo
 
 __all__ = [
     "JSON",
     "STEP_TRANSITIONS",
     "AgentStep",
     "Call",
+    "Done",
     "Expression",
     "History",
     "ItemStep",
@@ -110,6 +112,12 @@ __all__ = [
     "to_mermaid",
     "to_text",
     "topological_order",
+    "undo_id",
+    "undo_part",
+    "undo_revision",
+    "undoes_items",
+    "undoing",
     "whole_reference",
     "with_implied_dependencies",
+    "without_undo",
 ]

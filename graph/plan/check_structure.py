@@ -7,9 +7,10 @@ from graph.plan.errors import PlanProblem
 from graph.plan.graph_order import find_cycles
 from graph.plan.limits import PlanLimits
 from graph.plan.messages import did_you_mean, shown
-from graph.plan.models import Plan
+from graph.plan.models import UNDO_AUTHOR, Plan
 from graph.plan.splice import depth_of, last_sub_steps
 from graph.plan.steps import PlanStep, Step
+from graph.plan.undo import UNDO_SUFFIX
 
 _SHOWN_CYCLE = 20
 
@@ -21,6 +22,9 @@ def structure_problems(plan: Plan, open_steps: Sequence[Step], limits: PlanLimit
         if count > 1:
             message = f"{count} steps have the id {step_id}; give each its own"
             yield PlanProblem("duplicate_id", step_id, message)
+        if step_id.endswith(UNDO_SUFFIX) and plan.author != UNDO_AUTHOR:
+            message = f"ids that end in {UNDO_SUFFIX} stand for what undoes a step; choose another id"
+            yield PlanProblem("reserved_id", step_id, message)
     names = list(counts)
     for step in open_steps:
         yield from _dependency_problems(step, counts, names)

@@ -9,18 +9,20 @@ from graph.plan.json_values import JSON
 from graph.plan.mermaid import flowchart
 from graph.plan.steps import Frozen, Step, plain_object
 
+UNDO_AUTHOR = "undo"
+
 
 class Plan(Frozen):
     """One revision of a plan; a change makes a new revision, never a changed one.
 
-    `author` is planner, replanner, caller, template:NAME or human:WHO. `repairs` says which harmless slips
-    of a model were mended in it.
+    `author` is planner, replanner, caller, template:NAME, human:WHO, or undo for a revision that undoes what
+    was done. `repairs` says which harmless slips of a model were mended in it.
     """
 
     plan_id: str = Field(default_factory=lambda: uuid4().hex, min_length=1, max_length=200)
     revision: StrictInt = Field(default=1, ge=1)
     parent_revision: StrictInt | None = Field(default=None, ge=1)
-    author: str = Field(default="caller", pattern=r"^(planner|replanner|caller|template:.+|human:.+)$")
+    author: str = Field(default="caller", pattern=r"^(planner|replanner|undo|caller|template:.+|human:.+)$")
     goal: str
     assumptions: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()

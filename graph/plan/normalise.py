@@ -27,7 +27,7 @@ _OPTIONAL_HEAD = ("revision", "parent_revision", "assumptions", "params", "autho
 _LISTS_OF_NAMES = ("fill", "tools", "sub_steps")
 _ANY_ACTION = frozenset(name for model in ACTIONS.values() for name in model.model_fields)
 _EMPTY_IS_ABSENT = frozenset({"when", "expect", "fallback", "compensate"})
-LATER_FIELDS = ("when", "expect", "fallback", "compensate")
+LATER_FIELDS: tuple[str, ...] = ("when", "expect", "fallback")
 """Fields of the plan language that this version refuses unless they say nothing."""
 
 

@@ -146,8 +146,6 @@ def _id_messages(step_id: str | None, where: str) -> list[str]:
         return [f"{where}.id: an id that ends in # and a number is kept for list items; choose another id"]
     if step_id is not None and "@r" in step_id and step_id.rpartition("@r")[2].isdigit():
         return [f"{where}.id: ids that end in @r and a number stand for old revisions; choose another id"]
-    if step_id is not None and step_id.endswith("@undo"):
-        return [f"{where}.id: ids that end in @undo stand for what undoes a step; choose another id"]
     return []
 
 

@@ -18,9 +18,9 @@ class Scope:
     """The values expressions see.
 
     `steps` has the output of each step by id. `absent` names steps without one that dependents go on
-    without (degraded, not taken): whatever is read from them is null. `healed` has values for expressions
-    that the results themselves have none for. `local_values` are those of `item`, `index` and `result`, where
-    these have one.
+    without (degraded, not taken): whatever is read from them is null. `healed` has the values of expressions
+    for which the results themselves have none, or none that fits. `local_values` are those of `item`, `index`
+    and `result`, where these have one.
     """
 
     steps: Mapping[str, JSON]
@@ -106,13 +106,13 @@ def value_of(expression: Expression, scope: Scope) -> JSON:
     """
     if expression.fault is not None:
         raise ReferenceFailure(expression.text, expression.fault)
+    if expression.text in scope.healed:
+        return scope.healed[expression.text]
     try:
         return _evaluated(expression, scope)
     except ReferenceFailure:
         if expression.step_ids & scope.absent:
             return None
-        if expression.text in scope.healed:
-            return scope.healed[expression.text]
         raise
 
 

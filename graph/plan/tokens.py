@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from graph.plan.json_values import JSON
+
 # A comment could hide brackets from the reader below while CEL skips them, so there is none here.
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n\f]+)
@@ -132,3 +134,14 @@ def _expression_end(text: str, start: int) -> int:
 def escape_text(text: str) -> str:
     """Write text so that it comes out of `resolve` unchanged, whatever `${` it holds."""
     return text.replace("${", "$${")
+
+
+def escaped(value: JSON) -> JSON:
+    """Write a value so that it comes out of `resolve` unchanged, whatever `${` its texts hold."""
+    if isinstance(value, str):
+        return escape_text(value)
+    if isinstance(value, list):
+        return [escaped(item) for item in value]
+    if isinstance(value, dict):
+        return {key: escaped(item) for key, item in value.items()}
+    return value

@@ -47,6 +47,9 @@ class Settings(BudgetSettings):
     )
     max_steps: int = Field(200, ge=1, description="Steps a plan may have.")
     max_map_items: int = Field(100_000, ge=1, description="Items that a map step may go over.")
+    compensate: bool = Field(
+        False, description="Undo completed steps that say how, last first, when the run is given up."
+    )
     max_plan_depth: int = Field(
         2, ge=1, le=5, description="How deep plan steps may be inside each other's plans."
     )

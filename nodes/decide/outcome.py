@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from checkpoints import StepEntry
-from graph.plan import Plan, RunStatus, Step, StepStatus
+from graph.plan import Plan, RunStatus, Step, StepStatus, undo_part
 from nodes.decide.premises import deviation
 from nodes.decide.readiness import MISSING, Statuses
 
@@ -130,14 +130,42 @@ def _why(step: Step, plan: Plan, statuses: Statuses, entry: StepEntry | None) ->
             return None
 
 
-def honest_answer(reason: str | None, done: str | None, effects: list[dict[str, Any]]) -> str:
-    """The answer of a run that is not wholly done: why, what is done, which effects happened."""
+def undone_of(
+    plan: Plan, statuses: Statuses, entries: Mapping[str, StepEntry]
+) -> tuple[str | None, str | None]:
+    """What was undone when the run was given up, and what could not be and why; each None without any."""
+    undo = undo_part(plan)
+    steps = undo.steps if undo else ()
+    undone = [_undoes(step) for step in steps if statuses[step.id].ok]
+    lost = [
+        f"{_undoes(s)} could not be undone: {_end_of(s, statuses, entries)}"
+        for s in steps
+        if not statuses[s.id].ok
+    ]
+    return ", ".join(undone) or None, "; ".join(lost) or None
+
+
+def _undoes(step: Step) -> str:
+    return step.depends_on[0]
+
+
+def _end_of(step: Step, statuses: Statuses, entries: Mapping[str, StepEntry]) -> str:
+    entry = entries.get(step.id)
+    return f"{entry.error.code}: {entry.error.message}" if entry and entry.error else statuses[step.id].value
+
+
+def honest_answer(
+    reason: str | None, done: str | None, effects: list[dict[str, Any]], undone: str | None = None
+) -> str:
+    """The answer of a run that is not wholly done: why, what is done, what happened and was undone."""
     parts = [f"Not done, because {reason}." if reason else "Not done."]
     if done:
         parts.append(f"Done: {done}")
     if effects:
         named = ", ".join(f"{e['step']} ({e['tool']}, {e['status']})" for e in effects)
         parts.append(f"Effects: {named}.")
+    if undone:
+        parts.append(f"Undone: {undone}.")
     return "\n".join(parts)
 
 

@@ -29,6 +29,7 @@ class Move(StrEnum):
     REPLAN = "replan"
     ASK = "ask"
     REPORT = "report"
+    COMPENSATE = "compensate"
 
 
 def readiness(step: Step, statuses: Statuses) -> Readiness:

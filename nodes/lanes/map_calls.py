@@ -99,9 +99,13 @@ async def question_about(session: RunSession, work: Work, items: Sequence[JSON])
     )
 
 
-def request_for(session: RunSession, work: Work, whole: Whole) -> Request:
-    """The question as it is put to a person."""
+async def map_request(session: RunSession, work: Work) -> Request | None:
+    """The question about a map as it is put to a person; None when nobody need be asked."""
     assert isinstance(work.step, MapStep)
+    items = await listed(session, work) if may_ask(session, work) else []
+    whole = None if isinstance(items, Result) else await question_about(session, work, items)
+    if whole is None:
+        return None
     inner = item_step(work.step)
     return make_request(
         session.require_board().plan,

@@ -7,7 +7,7 @@ from langgraph.config import get_config
 from langgraph.pregel._read import ChannelRead
 
 from checkpoints import StepEntry, StoreUnavailableError
-from graph.plan import Plan, PlanStep, Step, StepStatus, ToolStep
+from graph.plan import MapStep, Plan, PlanStep, Step, StepStatus, ToolStep, undo_part
 from graph.state import Decision, entries_of
 from nodes.decide.approvals import agent_reason, standing_reason
 from nodes.lanes.board import Board
@@ -41,6 +41,8 @@ async def rebuild(session: RunSession, plan: Plan, decisions: Mapping[str, Decis
     board = Board(plan, entries, gate=lambda step: is_gated(session, step), before=session.board)
     board.outputs = outputs
     ledger = session.require_ledger()
+    if undo_part(plan) is not None:
+        ledger.lift()
     board.draining = lambda: session.control.drain_requested or ledger.refused is not None
     session.board = board
     return board
@@ -69,6 +71,9 @@ def is_gated(session: RunSession, step: Step) -> bool:
         return True
     if isinstance(step, ToolStep) and step.open_args and (entry is None or entry.filled is None):
         return False  # a person is shown the arguments, so they are filled in first
+    waits = entry is not None and entry.status is StepStatus.WAITING
+    if isinstance(step, MapStep) and not waits:
+        return False  # nor is its list known before
     decision = session.decisions.get(step.id)
     if (
         decision
@@ -76,7 +81,6 @@ def is_gated(session: RunSession, step: Step) -> bool:
         and decision["decision"] in ("approve", "edit")
     ):
         return False
-    waits = entry is not None and entry.status is StepStatus.WAITING
     if waits or standing_reason(step, session.engine.tool_of(step), session.settings) is not None:
         return True
     return agent_reason(step, session.engine.tools_of(step), session.settings) is not None

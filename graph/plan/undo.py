@@ -1,0 +1,118 @@
+"""Undoing a run that is given up: the revision that compensates what was done, last things first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graph.plan.errors import ReferenceFailure
+from graph.plan.expressions import INDEX, ITEM, RESULT
+from graph.plan.implied import with_implied_dependencies
+from graph.plan.json_values import JSON
+from graph.plan.models import UNDO_AUTHOR, Plan
+from graph.plan.references import Scope, resolve
+from graph.plan.renaming import renamed_call, step_name
+from graph.plan.steps import Call, MapStep, OnDependencyFailure, Step, ToolStep
+from graph.plan.tokens import escaped
+
+UNDO_SUFFIX = "@undo"
+"""How the ids of steps end that undo others; no other step may have such an id."""
+
+_OF_EACH = {RESULT: f"{ITEM}.{RESULT}", ITEM: f"{ITEM}.{ITEM}", INDEX: f"{ITEM}.{INDEX}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A step whose effects are to be undone.
+
+    Attributes:
+        step_id: The step.
+        has_result: Whether it succeeded, so that expressions can name its result.
+        value: What it gave, where it has no result: a write that was made and then found wrong.
+        items: For a map undone item by item, what is to be undone: `{"item", "index", "result"}` of each.
+    """
+
+    step_id: str
+    has_result: bool = True
+    value: JSON = None
+    items: tuple[JSON, ...] = ()
+
+
+def undo_id(step_id: str) -> str:
+    """Return the id of the step that undoes another."""
+    return f"{step_id}{UNDO_SUFFIX}"
+
+
+def undoing(step: Step) -> Call | None:
+    """Return the call that undoes a step, or each item of a map, and None where nothing does."""
+    return step.compensate or (step.step.compensate if isinstance(step, MapStep) else None)
+
+
+def undoes_items(step: Step) -> bool:
+    """Tell whether a step is undone item by item."""
+    return isinstance(step, MapStep) and step.compensate is None and step.step.compensate is not None
+
+
+def undo_revision(plan: Plan, done: Sequence[Done]) -> Plan:
+    """Make the revision that undoes steps one after the other, the last one first.
+
+    A step that cannot be undone does not keep the others from it. All other steps stay as they are.
+
+    Args:
+        plan: The revision that was given up; no step of it undoes another.
+        done: The steps to undo, all with a call for it, in the order in which they were done.
+
+    Raises:
+        ValueError: An id of a step holds both kinds of quotes, or a backslash.
+    """
+    steps: list[Step] = []
+    for each in reversed(done):
+        before = (steps[-1].id,) if steps else ()
+        steps.append(_undo(plan.step(each.step_id), each, before))
+    changes = {"revision": plan.revision + 1, "parent_revision": plan.revision, "author": UNDO_AUTHOR}
+    return with_implied_dependencies(plan.model_copy(update={**changes, "steps": (*plan.steps, *steps)}))
+
+
+def undo_part(plan: Plan) -> Plan | None:
+    """Return the plan with only the steps that undo others; None unless it is an undoing revision."""
+    return _only(plan, undo=True) if plan.author == UNDO_AUTHOR else None
+
+
+def without_undo(plan: Plan) -> Plan:
+    """Return the plan without the steps that undo others."""
+    return _only(plan, undo=False) if plan.author == UNDO_AUTHOR else plan
+
+
+def _only(plan: Plan, *, undo: bool) -> Plan:
+    steps = tuple(step for step in plan.steps if step.id.endswith(UNDO_SUFFIX) is undo)
+    return plan.model_copy(update={"steps": steps})
+
+
+def _undo(step: Step, done: Done, before: tuple[str, ...]) -> Step:
+    call = undoing(step)
+    assert call is not None, f"nothing undoes {step.id}"
+    fields: dict[str, Any] = {
+        "id": undo_id(step.id),
+        "title": f"undo {step.title or step.id}",
+        "depends_on": (step.id, *before),
+        "on_dependency_failure": OnDependencyFailure.DEGRADE,
+    }
+    if undoes_items(step):
+        made = renamed_call(call, _OF_EACH)
+        each = ToolStep(id=undo_id(step.id), tool=made.tool, args=made.args)
+        return MapStep(over=escaped(list(done.items)), step=each, **fields)
+    made = (
+        renamed_call(call, {RESULT: step_name(step.id)}) if done.has_result else _with_value(call, done.value)
+    )
+    return ToolStep(tool=made.tool, args=made.args, **fields)
+
+
+def _with_value(call: Call, result: JSON) -> Call:
+    """The call with the result's value in it: expressions cannot name what a failed step gave."""
+    scope = Scope(steps={}, local_values={RESULT: result})
+    args: dict[str, JSON] = {}
+    for name, value in call.args.items():
+        try:
+            args[name] = escaped(resolve(value, scope))
+        except ReferenceFailure:
+            args[name] = value  # the step will say why it cannot run
+    return Call(tool=call.tool, args=args)

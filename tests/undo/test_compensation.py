@@ -1,0 +1,125 @@
+"""A run that is given up undoes what it did, last things first, when the setting says so."""
+
+from typing import Any
+
+import pytest
+from langgraph.types import Command
+
+from tests.executor.shop import Shop, graph, statuses, step, thread
+
+Json = dict[str, Any]
+
+
+def paid(step_id: str, amount: int, **more: Any) -> Json:
+    back = {"tool": "mail", "args": {"to": "ann@x.com", "text": f"undo {step_id}: ${{result}}"}}
+    return step(step_id, "pay", {"to": "ann@x.com", "amount": amount}, compensate=back, **more)
+
+
+LOST = step("lost", "look", {"order": "A1"}, depends_on=["a", "b"])
+PLAN: Json = {"goal": "pay twice", "steps": [paid("a", 1), paid("b", 2, depends_on=["a"]), LOST]}
+
+
+async def run(shop: Shop, plan: Json = PLAN, **settings: Any) -> Json:
+    shop.fails.add("look")
+    result: Json = await graph(shop, compensate=True, **settings).ainvoke(
+        {"goal": "g", "plan": plan}, thread()
+    )
+    return result
+
+
+async def test_completed_writes_are_undone_in_reverse_order() -> None:
+    shop = Shop()
+    result = await run(shop)
+    assert [each["text"] for each in shop.did("mail")] == ["undo b: paid 2.0", "undo a: paid 1.0"]
+    assert result["status"] == "partial"
+    assert "Undone: b, a." in result["answer"]
+    assert result["plan"]["author"] == "undo"
+    assert statuses(result)["a@undo"] == "succeeded"
+    assert [effect["step"] for effect in result["effects"]] == ["a", "b", "b@undo", "a@undo"]
+
+
+async def test_nothing_is_undone_without_the_setting() -> None:
+    shop = Shop(fails={"look"})
+    result = await graph(shop).ainvoke({"goal": "g", "plan": PLAN}, thread())
+    assert result["status"] == "partial"
+    assert shop.did("mail") == []
+
+
+async def test_nothing_is_undone_when_the_run_succeeds() -> None:
+    shop = Shop()
+    result = await graph(shop, compensate=True).ainvoke({"goal": "g", "plan": PLAN}, thread())
+    assert result["status"] == "succeeded"
+    assert shop.did("mail") == []
+
+
+async def test_what_cannot_be_undone_is_named_and_keeps_nothing_else_from_it() -> None:
+    broken = step(
+        "a",
+        "pay",
+        {"to": "x", "amount": 1},
+        compensate={"tool": "mail", "args": {"to": "x", "text": "${result.no}"}},
+    )
+    shop = Shop()
+    result = await run(shop, {**PLAN, "steps": [broken, paid("b", 2, depends_on=["a"]), LOST]})
+    assert "a could not be undone" in result["reason"]
+    assert [each["text"] for each in shop.did("mail")] == ["undo b: paid 2.0"]
+    assert "Undone: b." in result["answer"]
+
+
+async def test_what_would_still_have_run_does_not_run_any_more() -> None:
+    shop = Shop()
+    late = step("late", "mail", {"to": "x", "text": "late"}, depends_on=["lost"])
+    result = await run(shop, {**PLAN, "steps": [*PLAN["steps"], late]})
+    assert statuses(result)["late"] == "cancelled"
+    assert "late" not in str(shop.did("mail"))
+
+
+async def test_a_spent_budget_does_not_keep_a_run_from_being_undone() -> None:
+    shop = Shop()
+    result = await run(shop, max_tool_calls=2)
+    assert result["status"] == "partial"
+    assert "tool calls" in result["reason"]
+    assert [each["text"] for each in shop.did("mail")] == ["undo b: paid 2.0", "undo a: paid 1.0"]
+
+
+async def test_undoing_asks_a_person_where_its_tool_must_be_approved() -> None:
+    shop = Shop(fails={"look"})
+    built = graph(shop, compensate=True, approve_at="low")
+    result = await built.ainvoke({"goal": "g", "plan": PLAN}, thread())
+    for _ in range(2):
+        result = await built.ainvoke(Command(resume={"decision": "approve"}), thread())
+    assert [each["step"] for each in result["pending"]] == ["b@undo"]
+    assert shop.did("mail") == []
+    rejected = {"decision": "reject", "reason": "the customer keeps it", "then": "skip"}
+    result = await built.ainvoke(Command(resume=rejected), thread())
+    assert [each["step"] for each in result["pending"]] == ["a@undo"]
+    result = await built.ainvoke(Command(resume={"decision": "approve"}), thread())
+    assert [each["text"] for each in shop.did("mail")] == ["undo a: paid 1.0"]
+    assert result["status"] == "partial"
+    assert "b could not be undone: rejected" in result["reason"]
+
+
+async def test_a_run_that_a_person_stops_is_undone_and_still_says_that_it_was_stopped() -> None:
+    shop = Shop()
+    built = graph(shop, compensate=True)
+    plan = {
+        "goal": "g",
+        "steps": [
+            paid("a", 1),
+            step("b", "mail", {"to": "x", "text": "t"}, depends_on=["a"], require_approval=True),
+        ],
+    }
+    await built.ainvoke({"goal": "g", "plan": plan}, thread())
+    result = await built.ainvoke(
+        Command(resume={"decision": "reject", "reason": "no", "then": "stop"}), thread()
+    )
+    assert result["status"] == "rejected"
+    assert [each["text"] for each in shop.did("mail")] == ["undo a: paid 1.0"]
+
+
+@pytest.mark.parametrize("step_id", ["a@undo", "x@undo"])
+async def test_ids_of_undoing_steps_are_kept_for_them(step_id: str) -> None:
+    with pytest.raises(Exception, match="choose another id"):
+        await graph(Shop()).ainvoke(
+            {"goal": "g", "plan": {"goal": "g", "steps": [paid(step_id, 1)]}}, thread()
+        )
