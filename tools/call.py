@@ -20,7 +20,7 @@ from tools.json_schema import validator_of
 from tools.outcomes import CallFailed, CallOutcome, CallSucceeded, FailureKind
 from tools.policy import ToolPolicy
 from tools.registered import RegisteredTool
-from tools.results import content_value, to_json
+from tools.results import content_value, paired_value, to_json
 from tools.scrub import scrubbed, trimmed
 
 
@@ -161,8 +161,8 @@ def _shown(value: object) -> str:
 
 def _result(tool: RegisteredTool, value: object, probe: Probe) -> object:
     raw = probe.returned if probe.entered else value
-    if tool.tool.response_format == "content_and_artifact" and isinstance(raw, tuple):
-        return content_value(raw[0])
+    if tool.tool.response_format == "content_and_artifact" and isinstance(raw, tuple) and len(raw) == 2:  # noqa: PLR2004
+        return paired_value(*raw)
     return raw
 
 

@@ -25,6 +25,7 @@ import base64
 import dataclasses
 import datetime as dt
 import inspect
+import json
 import math
 import re
 import uuid
@@ -46,6 +47,7 @@ MAX_DEPTH = 64
 
 _INT_MIN, _INT_MAX = -(2**63), 2**64 - 1
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_STRUCTURED, _WRAPPED = "structured_content", "result"
 _REMEDY = "return text, numbers, lists, dicts, a dataclass or a pydantic model"
 
 
@@ -206,6 +208,27 @@ def content_value(content: object) -> object:
         return content
     texts = [_block_text(block) for block in content]
     return content if None in texts else "\n".join(text for text in texts if text is not None)
+
+
+def paired_value(content: object, artifact: object) -> object:
+    """Return the result of a tool that gives content for models and an artifact for programs.
+
+    It is the content, but for what LangChain's adapters make of MCP tools: their artifact holds the result as
+    data, in an object of its own where the protocol wanted one.
+    """
+    text = content_value(content)
+    structured = artifact.get(_STRUCTURED) if isinstance(artifact, Mapping) and len(artifact) == 1 else None
+    if not isinstance(structured, Mapping):
+        return text
+    wrapped = set(structured) == {_WRAPPED} and _parsed(text) != structured
+    return structured[_WRAPPED] if wrapped else structured
+
+
+def _parsed(text: object) -> object:
+    try:
+        return json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def _block_text(block: object) -> str | None:
