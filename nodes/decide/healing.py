@@ -1,74 +1,97 @@
-"""What a reference may have meant, when the result it names lacks its path."""
+"""What a reference may have meant, when the result that it names lacks its path, or has what does not fit."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from graph.plan import Expression, ReferenceFailure, Scope, Sources, read_expression, resolve
+from graph.plan import (
+    Expression,
+    ReferenceFailure,
+    Scope,
+    Sources,
+    read_expression,
+    resolve,
+)
+from nodes.decide.candidates import ANY, Want, candidates, certain, parts_of
 
-MOST_PATHS = 120
-MOST_ITEMS = 3
-MOST_DEPTH = 6
-_NAME = re.compile(r"[^\W\d]\w*")
-_PLAIN: list[Any] = ["string", "number", "boolean", "null"]
+_PLAIN = ("string", "number", "boolean", "null")
+_LONGEST_PART = 60
+"""Characters of a text that may as a whole be what a reference into it meant: a name, not a letter."""
 
 
-def failing(expressions: tuple[Expression, ...], scope: Scope) -> dict[str, ReferenceFailure]:
-    """The expressions, by text, that the results at hand have no value for, and why."""
-    found: dict[str, ReferenceFailure] = {}
+def failing(
+    expressions: Iterable[Expression], wanted: Mapping[str, Want], scope: Scope
+) -> tuple[dict[str, ReferenceFailure], list[str]]:
+    """The expressions, by text, without a value, and why; and those with one that cannot be their argument's.
+
+    The latter give a list or an object where neither is taken.
+    """
+    lost: dict[str, ReferenceFailure] = {}
+    misfit: list[str] = []
     for expression in expressions:
         try:
-            resolve(f"${{{expression.text}}}", scope)
+            value = resolve(f"${{{expression.text}}}", scope)
         except ReferenceFailure as failure:
             if expression.fault is None:
-                found[expression.text] = failure
-    return found
+                lost[expression.text] = failure
+            continue
+        if isinstance(value, (dict, list)) and wanted.get(expression.text, ANY).takes_scalars_only:
+            misfit.append(expression.text)
+    return lost, misfit
 
 
-def paths_in(results: Mapping[str, Any]) -> list[str]:
-    """Paths of parts of the results, breadth first: of long lists the first items, at most MOST_PATHS."""
-    paths: list[str] = []
-    todo = [(_root(name), value, 0) for name, value in results.items() if value is not None]
-    while todo and len(paths) < MOST_PATHS:
-        path, value, depth = todo.pop(0)
-        paths.append(path)
-        if depth < MOST_DEPTH:
-            todo.extend((child, part, depth + 1) for child, part in _parts(path, value))
-    return paths
+@dataclass(frozen=True)
+class Healing:
+    """What lost references may stand for.
 
-
-def _root(name: str) -> str:
-    return name if _NAME.fullmatch(name) else f"steps[{_quoted(name)}]"
-
-
-def _parts(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for key, part in value.items():
-            if _NAME.fullmatch(key):
-                yield f"{path}.{key}", part
-            elif _quotable(key):
-                yield f"{path}[{_quoted(key)}]", part
-    elif isinstance(value, list):
-        yield from ((f"{path}[{at}]", part) for at, part in enumerate(value[:MOST_ITEMS]))
-
-
-def _quotable(key: str) -> bool:
-    return "'" not in key and "\\" not in key and "\n" not in key and "\r" not in key
-
-
-def _quoted(key: str) -> str:
-    return f"'{key}'"
-
-
-def healing_schema(lost: Mapping[str, Any], paths: list[str], *, by_value: bool) -> dict[str, Any]:
-    """The shape of the answer: what each lost reference stands for, `r1`, `r2`, ..., or null.
-
-    A path is one of `paths`. Inside results that are plain text there are none; then a value is given.
+    `certain` are the paths of those that can have meant but one thing; `choices` those of the others, that
+    a model is asked to choose from; what is in neither stays lost. With `by_value` a model gives values
+    instead: inside results that are plain text there are no paths.
     """
-    kind = {"type": _PLAIN} if by_value else {"enum": [*paths, None]}
+
+    certain: Mapping[str, str]
+    choices: Mapping[str, list[str]]
+    by_value: bool = False
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The certain ones in their journaled form."""
+        return {text: {"path": path} for text, path in self.certain.items()}
+
+
+def healing_of(
+    lost: Iterable[str], misfit: Iterable[str], wanted: Mapping[str, Want], results: Mapping[str, Any]
+) -> Healing:
+    """What can be done about lost references, and about those that give what does not fit.
+
+    Args:
+        lost: Expressions without a value.
+        misfit: Expressions whose value cannot be the argument's; only what is certain helps them.
+        wanted: What they are to give, by expression.
+        results: The results at hand, by step id.
+    """
+    parts = parts_of(results)
+    found = {text: certain(read_expression(text), wanted.get(text, ANY), parts) for text in (*lost, *misfit)}
+    known = {text: path for text, path in found.items() if path is not None}
+    open_ones = [text for text in lost if text not in known]
+    if needs_values(open_ones, results):
+        return Healing(known, {text: [] for text in open_ones}, by_value=True)
+    choices = {t: candidates(read_expression(t), wanted.get(t, ANY), parts) for t in open_ones}
+    return Healing(known, {text: paths for text, paths in choices.items() if paths})
+
+
+def healing_schema(healing: Healing, wanted: Mapping[str, Want]) -> dict[str, Any]:
+    """The shape of the answer: what each lost reference stands for, `r1`, `r2`, ..., or null."""
     properties = {
-        f"r{at}": {**kind, "description": f"What ${{{text}}} stands for; null when nothing does."}
-        for at, text in enumerate(lost, 1)
+        f"r{at}": {
+            **(
+                {"type": _plain_kinds(wanted.get(text, ANY))}
+                if healing.by_value
+                else {"enum": [*paths, None]}
+            ),
+            "description": _meaning(text, wanted.get(text, ANY)),
+        }
+        for at, (text, paths) in enumerate(healing.choices.items(), 1)
     }
     return {
         "type": "object",
@@ -78,20 +101,45 @@ def healing_schema(lost: Mapping[str, Any], paths: list[str], *, by_value: bool)
     }
 
 
+def _meaning(text: str, want: Want) -> str:
+    given = f", given as {want.argument}" if want.argument else ""
+    return f"What ${{{text}}} stands for{given}; null when nothing does."
+
+
+def _plain_kinds(want: Want) -> list[str]:
+    """The plain types that a value may have; a number is also found written in text."""
+    fitting = [kind for kind in _PLAIN if kind == "null" or "any" in want.kinds or kind in want.kinds]
+    numeric = "integer" in want.kinds and "number" not in fitting
+    return [*(["number"] if numeric else []), *fitting] if len(fitting) > 1 or numeric else list(_PLAIN)
+
+
 def healed_by(
-    answer: Mapping[str, Any], lost: Mapping[str, Any], results: Mapping[str, Any], *, by_value: bool
+    answer: Mapping[str, Any], healing: Healing, results: Mapping[str, Any]
 ) -> tuple[dict[str, Any], str | None]:
     """The healed references, `{"path": ...}` or `{"value": ...}` by expression, and why the answer is none.
 
-    A value must stand in the results: healing finds, it does not make up.
+    A value must stand in the results, and be a part of them: healing finds, it does not make up.
     """
-    chosen = {text: answer[f"r{at}"] for at, text in enumerate(lost, 1)}
+    chosen = {text: answer[f"r{at}"] for at, text in enumerate(healing.choices, 1)}
     given = {text: choice for text, choice in chosen.items() if choice is not None}
-    if not by_value:
-        return {text: {"path": path} for text, path in given.items()}, None
+    if not healing.by_value:
+        return {**healing.known, **{text: {"path": path} for text, path in given.items()}}, None
+    found = {**healing.known, **{text: {"value": value} for text, value in given.items()}}
+    whole = next((text for text, value in given.items() if _is_whole_text(value, results)), None)
+    if whole is not None:
+        return (
+            found,
+            f"${{{whole}}} stands for a part of the text, not for all of it: give that part, or null",
+        )
     made_up = Sources(dict(results)).lacks(dict(given))
     fault = f"{made_up[0]!r} is in none of the results; copy it from there, or give null" if made_up else None
-    return {text: {"value": value} for text, value in given.items()}, fault
+    return found, fault
+
+
+def _is_whole_text(value: Any, results: Mapping[str, Any]) -> bool:
+    if not isinstance(value, str) or len(value) <= _LONGEST_PART:
+        return False
+    return any(isinstance(text, str) and value.split() == text.split() for text in results.values())
 
 
 def healed_values(healed: Mapping[str, Any] | None, scope: Scope) -> dict[str, Any]:
@@ -102,7 +150,7 @@ def healed_values(healed: Mapping[str, Any] | None, scope: Scope) -> dict[str, A
     return found
 
 
-def needs_values(lost: Mapping[str, Any], results: Mapping[str, Any]) -> bool:
+def needs_values(lost: Iterable[str], results: Mapping[str, Any]) -> bool:
     """Whether a lost reference goes into a result that is plain text, so that no path leads to its part."""
     named = {step_id for text in lost for step_id in read_expression(text).step_ids}
     return any(isinstance(results.get(step_id), str) for step_id in named)

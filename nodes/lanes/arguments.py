@@ -15,6 +15,7 @@ from graph.plan import (
 )
 from graph.state import Decision
 from nodes.decide.approvals import allows
+from nodes.decide.candidates import as_texts
 from nodes.decide.healing import healed_values
 from nodes.lanes.work import Work
 from nodes.session import RunSession
@@ -38,6 +39,7 @@ async def resolved_args(session: RunSession, work: Work) -> dict[str, Any]:
     # Decoded before text is put in: a result inside JSON text must not change its structure.
     given = tool.decode_args(step.args) if tool else step.args
     args = {name: resolve(value, scope) for name, value in given.items()}
+    args = as_texts(tool, step, args) if tool else args
     filled = work.entry.filled if work.entry is not None and work.entry.filled else {}
     return {**args, **filled, **_edits(session, work.decision)}
 

@@ -1,7 +1,7 @@
 """What a step needs a model for before it can run: open arguments, and references that a result lacks."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -9,8 +9,9 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from graph.plan import ReferenceFailure, Step, ToolStep, clipped, step_references
 from nodes.books import charged
+from nodes.decide.candidates import Want, known_values, wants
 from nodes.decide.filling import filling_fault, filling_schema
-from nodes.decide.healing import failing, healed_by, healing_schema, needs_values, paths_in
+from nodes.decide.healing import Healing, failing, healed_by, healing_of, healing_schema
 from nodes.endpoint.strict import without_absent
 from nodes.endpoint.structured import OUTPUT_REJECTED, Form, ask_object, fitting
 from nodes.lanes.admission import GLOBAL_CAP, Demand
@@ -45,27 +46,43 @@ async def _heal(run: StepRun) -> Result | None:
     expressions = step_references(run.step)
     if not expressions or run.entry.healed is not None:
         return None
-    scope = await scope_of(run.session, run.work)
-    lost = failing(expressions, scope)
-    if not lost or not run.session.settings.heal_references or run.session.engine.model("executor") is None:
+    wanted, scope = wants(run.step, run.tool), await scope_of(run.session, run.work)
+    lost, misfit = failing(expressions, wanted, scope)
+    if not (lost or misfit) or not run.session.settings.heal_references:
         return None
     results = {dep: value for dep, value in scope.steps.items() if dep not in scope.absent}
-    by_value = needs_values(lost, results)
-    schema = healing_schema(lost, paths_in(results), by_value=by_value)
-
-    def read(answer: dict[str, Any]) -> dict[str, Any]:
-        found, fault = healed_by(fitting(answer, schema), lost, results, by_value=by_value)
-        if fault is not None:
-            raise BadReply(fault)
-        return found
-
-    told = "\n".join(str(failure) for failure in lost.values())
-    messages = _messages(HEAL, run, f"The references without a value:\n{told}", results)
-    healed = await _ask(run, messages, Form.of(schema, "references"), read)
+    healing = healing_of(lost, misfit, wanted, results)
+    healed: dict[str, Any] | CallFailed = healing.known
+    if healing.choices and run.session.engine.model("executor") is not None:
+        healed = await _ask_what_was_meant(
+            run, healing, wanted, results, [str(lost[t]) for t in healing.choices]
+        )
+    elif not healed:
+        return None
     if isinstance(healed, CallFailed):
         return _not_bound(healed, f"{next(iter(lost.values()))}; what it meant could not be asked: ")
     await _keep(run, {"healed": healed})
     return None
+
+
+async def _ask_what_was_meant(
+    run: StepRun,
+    healing: Healing,
+    wanted: Mapping[str, Want],
+    results: Mapping[str, Any],
+    failures: list[str],
+) -> dict[str, Any] | CallFailed:
+    schema = healing_schema(healing, wanted)
+
+    def read(answer: dict[str, Any]) -> dict[str, Any]:
+        found, fault = healed_by(fitting(answer, schema), healing, results)
+        if fault is not None:
+            raise BadReply(fault)
+        return found
+
+    told = "\n".join(failures)
+    messages = _messages(HEAL, run, f"The references without a value:\n{told}", results)
+    return await _ask(run, messages, Form.of(schema, "references"), read)
 
 
 async def _fill(run: StepRun) -> Result | None:
@@ -76,19 +93,7 @@ async def _fill(run: StepRun) -> Result | None:
         args = await resolved_args(run.session, run.work)
     except ReferenceFailure as failure:
         return failed("hard", failure.code, str(failure))
-    schema = filling_schema(tool, step.open_args)
-    sources = await sources_for(run.session, step)
-    entries = (await run.session.journal.load()).steps.values()
-
-    def read(answer: dict[str, Any]) -> dict[str, Any]:
-        filled = fitting(without_absent(answer, schema), schema)
-        fault = filling_fault(tool, {**args, **filled}, filled, sources, entries)
-        if fault is not None:
-            raise BadReply(fault)
-        return filled
-
-    messages = _messages(FILL, run, _call_so_far(step, tool, args, run), await _inputs(run))
-    filled = await _ask(run, messages, Form.of(schema, "arguments"), read)
+    filled = await _filled(run, step, tool, args)
     if isinstance(filled, CallFailed):
         return _not_bound(filled, f"{', '.join(step.open_args)} could not be filled in: ")
     if tool.redacted(filled) != filled:
@@ -98,19 +103,42 @@ async def _fill(run: StepRun) -> Result | None:
     return None
 
 
+async def _filled(
+    run: StepRun, step: ToolStep, tool: RegisteredTool, args: Mapping[str, Any]
+) -> dict[str, Any] | CallFailed:
+    """The open arguments: as the results have them, where there is but one such value, or as a model says."""
+    inputs = {dep: await run.session.output_of(dep) for dep in step.depends_on}
+    sources = await sources_for(run.session, step)
+    entries = (await run.session.journal.load()).steps.values()
+    known = known_values(tool, step.open_args, inputs)
+    known = {name: value for name, value in known.items() if not sources.lacks(value)}
+    left = [name for name in step.open_args if name not in known]
+    if not left:
+        if filling_fault(tool, {**args, **known}, known, sources, entries) is None:
+            return known
+        known, left = {}, list(step.open_args)
+    schema = filling_schema(tool, left)
+
+    def read(answer: dict[str, Any]) -> dict[str, Any]:
+        filled = {**known, **fitting(without_absent(answer, schema), schema)}
+        fault = filling_fault(tool, {**args, **filled}, filled, sources, entries)
+        if fault is not None:
+            raise BadReply(fault)
+        return filled
+
+    messages = _messages(FILL, run, _call_so_far(tool, {**args, **known}, left, run), inputs)
+    return await _ask(run, messages, Form.of(schema, "arguments"), read)
+
+
 def _not_bound(why: CallFailed, what: str) -> Result:
     kind = "redo" if why.code == OUTPUT_REJECTED else why.kind
     return failed(kind, why.code, f"{what}{why.message}")
 
 
-async def _inputs(run: StepRun) -> dict[str, Any]:
-    return {dep: await run.session.output_of(dep) for dep in run.step.depends_on}
-
-
-def _call_so_far(step: ToolStep, tool: RegisteredTool, args: Mapping[str, Any], run: StepRun) -> str:
+def _call_so_far(tool: RegisteredTool, args: Mapping[str, Any], left: Iterable[str], run: StepRun) -> str:
     limit = run.session.settings.digest_chars
     given = clipped(json.dumps(tool.redacted(args), ensure_ascii=False), limit)
-    names = ", ".join(step.open_args)
+    names = ", ".join(left)
     return f"The tool: {tool.name}: {tool.description}\nArguments so far: {given}\nArguments to give: {names}"
 
 

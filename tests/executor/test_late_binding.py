@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
 from langgraph.types import Command
 
+from graph.build import build_graph
 from graph.plan import PlanError, ToolStep, check_plan, parse_plan
 from tests.executor.shop import (
     Shop,
@@ -19,6 +22,7 @@ from tests.executor.shop import (
     step,
     thread,
 )
+from tools import ToolRegistry, policy
 
 LOOK = step("look", "look", {"order": "A1"})
 PAY = step("pay", "pay", {"amount": "${look.total}"}, fill=["to"], depends_on=["look"])
@@ -187,6 +191,44 @@ async def test_a_reference_that_means_nothing_fails_the_step(shop: Shop) -> None
 
     assert error_of(result, "mail").startswith("unknown_reference: ${look.mail}: no key 'mail'")
     assert len(model.prompts) == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "fill"),
+    [
+        ({"order_id": "${find.id}", "text": "${find[0].total}"}, []),
+        ({"order_id": "${find}", "text": "${find[0].total}"}, []),
+        ({"text": "${find[0].total}"}, ["order_id"]),
+    ],
+    ids=["a part of another name", "the whole result", "left open"],
+)
+async def test_what_can_be_meant_in_one_way_only_asks_no_model(args: Any, fill: list[str]) -> None:
+    noted: list[tuple[str, str]] = []
+
+    @policy(effect="read")
+    async def find() -> list[dict[str, Any]]:
+        """Find an order."""
+        return [{"order_id": "A1", "total": 40, "status": "sent"}]
+
+    @policy(effect="write", risk="low")
+    async def note(order_id: str, text: str) -> str:
+        """Note something about an order."""
+        noted.append((order_id, text))
+        return text
+
+    model = says("nothing is asked")
+    built = build_graph(
+        tools=ToolRegistry.of(find, note), models=model, checkpointer=InMemorySaver(), store=InMemoryStore()
+    )
+    noting = step("note", "note", args, fill=fill, depends_on=["find"])
+    result = await built.ainvoke(given(step("find", "find"), noting), thread())
+
+    assert result["status"] == "succeeded", result["reason"]
+    assert noted == [("A1", "40")]
+    assert model.prompts == []
+    entry = (await entries(built))["note"]
+    assert entry.filled == ({"order_id": "A1"} if fill else None)
+    assert bool(entry.healed) is not bool(fill)
 
 
 async def test_healing_can_be_turned_off_and_needs_a_model(shop: Shop) -> None:
