@@ -6,7 +6,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from graph.plan import AgentStep, StepStatus
+from graph.plan import AgentStep, MapStep, StepStatus
 from graph.state import (
     RESPONSE_SCHEMA,
     ApprovalError,
@@ -76,12 +76,13 @@ async def _write_down(session: RunSession, request: Request, decision: Decision)
         changes |= {"ended_at": session.engine.now(), "note": decision["reason"] or ""}
     if status is StepStatus.SUCCEEDED:
         changes |= {"output": decision["result"], "error": None}
-    inner = decided_call(board.entries.values(), step.id, decision) if isinstance(step, AgentStep) else None
-    if inner is not None:
-        # The agent goes on behind the call that was in doubt; its step has not ended with it.
-        board.entries[inner.key] = inner
+    has_parts = isinstance(step, (AgentStep, MapStep))
+    parts = decided_call(board.entries.values(), step.id, decision) if has_parts else []
+    if parts:
+        # The step goes on behind the call that was in doubt; it has not ended with it.
+        board.entries.update((part.key, part) for part in parts)
         changes = {"approval": dict(decision), "status": StepStatus.PENDING, "error": None}
-        session.journal.note(inner)
+        session.journal.note(*parts)
     entry = entry.model_copy(update=changes)
     board.record(entry, decision["result"])
     await session.journal.commit(entry)

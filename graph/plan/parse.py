@@ -17,7 +17,6 @@ from graph.plan.steps import MapStep, Step, StepModel
 _ENOUGH_PROBLEMS = 200
 BAD_PLAN = "bad_plan"
 UNSUPPORTED = "unsupported"
-LATER_ACTIONS: tuple[str, ...] = ("map",)
 _OF_THE_WHOLE_MAP = frozenset({"on_dependency_failure", "optional", "verify"})
 
 Parsed = tuple[Plan | None, tuple[PlanProblem, ...]]
@@ -115,13 +114,8 @@ def _inner_step(
 
 
 def _later(raw: Mapping[str, object], step_id: str | None, where: str) -> tuple[PlanProblem, ...]:
-    action = raw.get("action")
     given = [name for name in LATER_FIELDS if name in raw and not says_nothing(raw[name])]
     found = [f"{where}.{name}: this version does not support {name}; leave it out" for name in given]
-    if isinstance(action, str) and action in LATER_ACTIONS:
-        found.append(
-            f"{where}.action: this version does not support {action} steps; use tool, llm or agent steps"
-        )
     return tuple(PlanProblem(UNSUPPORTED, step_id, message) for message in found)
 
 

@@ -124,22 +124,35 @@ def rejected_for_replan(decisions: Mapping[str, Decision], revision: int) -> fro
     )
 
 
-def decided_call(entries: Iterable[StepEntry], step_id: str, decision: Decision) -> StepEntry | None:
-    """The call of an agent that was in doubt, as a person has decided it; None when none was."""
+def decided_call(entries: Iterable[StepEntry], step_id: str, decision: Decision) -> list[StepEntry]:
+    """What changes within a step whose call was in doubt, now that a person has decided it.
+
+    That is the call of an agent, or the first item of a map in doubt, with the agent's call when the item is
+    one. Nothing when the doubt was the step's own.
+    """
     if decision["decision"] not in ("happened", "not_happened"):
-        return None
-    for entry in entries:
-        if entry.step_id == step_id and entry.item is not None and entry.status is StepStatus.UNKNOWN:
-            happened = decision["decision"] == "happened"
-            return entry.model_copy(
-                update={
-                    "status": StepStatus.SUCCEEDED if happened else StepStatus.PENDING,
-                    "output": decision["result"] if happened else None,
-                    "error": None,
-                    "approval": dict(decision),
-                }
-            )
-    return None
+        return []
+    doubtful = [e for e in entries if e.item is not None and e.status is StepStatus.UNKNOWN]
+    own = sorted((e for e in doubtful if e.step_id == step_id), key=lambda e: e.item or 0)
+    if not own:
+        return []
+    inner = next((e for e in doubtful if e.step_id == own[0].key), None)
+    if inner is None:
+        return [_decided(own[0], decision)]
+    goes_on = own[0].model_copy(update={"status": StepStatus.PENDING, "error": None})
+    return [_decided(inner, decision), goes_on]
+
+
+def _decided(entry: StepEntry, decision: Decision) -> StepEntry:
+    happened = decision["decision"] == "happened"
+    return entry.model_copy(
+        update={
+            "status": StepStatus.SUCCEEDED if happened else StepStatus.PENDING,
+            "output": decision["result"] if happened else None,
+            "error": None,
+            "approval": dict(decision),
+        }
+    )
 
 
 def standing_after(decision: Decision, before: Decision | None) -> Decision:

@@ -75,10 +75,15 @@ class Items:
                 self._count(at, entry, await self.run.session.journal.output(entry))
                 self.run.board.entries[entry.key] = slim(entry)
 
-    async def fill_ahead(self) -> None:
-        """Have what a model is to fill in chosen for all items: a person is shown whole calls."""
+    async def fill_ahead(self) -> Result | None:
+        """Have what a model is to fill in chosen for all items: a person is shown whole calls.
+
+        Returns:
+            None when all are filled in, else the map's end, or that it was stopped before.
+        """
         if isinstance(self.inner, ToolStep) and self.inner.open_args:
             await self._all(self._open, self._fill)
+        return self._end() if self._must_stop() else None
 
     async def run_all(self, decision: Decision | None) -> Result:
         """Run what is left; pending when the run stopped before all items had ended.
@@ -95,8 +100,6 @@ class Items:
             if self.question is not None:
                 raise self.question
         await self._all([*self._asking, *self._open], self._one)
-        if self._fault is not None:
-            raise self._fault
         return self._end()
 
     @property
@@ -131,7 +134,7 @@ class Items:
         if await is_taken(item.session, item.work):
             lost = await bind(item)
             if lost is not None:
-                await self._finish(item, lost)
+                await self._settle(item, lost)
 
     async def _one(self, at: int) -> None:
         item = self._item_run(at)
@@ -147,6 +150,9 @@ class Items:
             return
         if result is None:
             result = failed("hard", "not_approved", "it needs an approval that was not asked for")
+        await self._settle(item, result)
+
+    async def _settle(self, item: StepRun, result: Result) -> None:
         if item.stays_open(result):
             self._stopped = True
         else:
@@ -204,6 +210,8 @@ class Items:
             self.run.emit("step_progress", f"{tally.ended}/{tally.total}{failures}")
 
     def _end(self) -> Result:
+        if self._fault is not None:
+            raise self._fault
         tally, wanted = self.tally, self.step.min_success
         lost = bool(self._errors) and out_of_reach(wanted, tally)
         if self.question is not None or (tally.left > tally.in_doubt and not lost):

@@ -32,14 +32,15 @@ async def run_map(run: StepRun, step: MapStep, carry_out: CarryOut) -> Result | 
     items = Items(run, step, found, carry_out)
     await items.take_up()
     run.entry = run.entry.model_copy(update={"items": len(found)})
+    approval = None
     if may_ask(run.session, run.work):
-        await items.fill_ahead()
+        stopped = await items.fill_ahead()
+        if stopped is not None:
+            return stopped
         whole = await question_about(run.session, run.work, found)
         if whole is not None and not is_approved(step, run.board.plan, whole.args, run.decision):
             return None
         approval = run.decision if whole is not None else None
-    else:
-        approval = None
     _begin(run)
     try:
         result = await items.run_all(approval)

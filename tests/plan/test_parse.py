@@ -97,13 +97,6 @@ def test_fields_of_later_versions_are_refused_by_name(field: str) -> None:
     )
 
 
-@pytest.mark.parametrize("action", ["map"])
-def test_actions_of_later_versions_are_refused_by_name(action: str) -> None:
-    assert f"does not support {action} steps" in messages_of(
-        {"goal": "g", "steps": [{"id": "a", "action": action}]}
-    )
-
-
 @pytest.mark.parametrize(
     "step_id", ["params", "steps", "item", "index", "result", "a\nb", "s#1", "s@r1", "", None, 1.5]
 )
