@@ -38,9 +38,9 @@ async def fall_back(run: StepRun, args: dict[str, Any], end: Result, call: Call)
         end = _with_failure(end, name, made)
         if tool.effect == "write" and not made.nothing_happened:
             return end
+    run.entry = run.entry.model_copy(update={"fallback_tool": None})
     soft = end.error is not None and end.error.kind == "soft"
     if soft and tool.policy.falls_back_to_stale and not has_secret(tool, args):
-        run.entry = run.entry.model_copy(update={"fallback_tool": None})
         return await Kept(run, tool, args).stale(end) or end
     return end
 

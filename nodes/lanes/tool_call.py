@@ -59,12 +59,14 @@ async def _try_until_settled(run: StepRun, tool: RegisteredTool, key: str, args:
     backoff = backoff_of(run, tool)
     demand = demand_of(run, tool, args)
     nothing = run.prior is None or run.prior.attempts == 0
-    tries = 0
+    tries, before = 0, ""
     while True:
         try:
             outcome = await _call_once(run, tool, key, args, demand, first=tries == 0)
         except NotAdmitted as refusal:
-            return replace(failed_call(refusal.failure), nothing_happened=nothing)
+            why = refusal.failure
+            end = failed(why.kind, why.code, f"{why.message}{before}")
+            return replace(end, nothing_happened=nothing)
         tries += 1
         if isinstance(outcome, Result):
             return outcome
@@ -85,6 +87,7 @@ async def _try_until_settled(run: StepRun, tool: RegisteredTool, key: str, args:
         if wait is None or late is not None:
             end = failed("soft", outcome.code, "; ".join(filter(None, (outcome.message, late))))
             return replace(end, nothing_happened=nothing)
+        before = f"; before that: {outcome.message}"
         run.emit("step_retry", f"{outcome.message}; again in {wait:.1f} s")
         await run.session.engine.sleep(wait)
 
