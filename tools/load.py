@@ -63,7 +63,8 @@ def _parts(spec: str) -> list[str]:
 
 def _absolute(part: str) -> str:
     if part.startswith(_MCP):
-        return f"{_MCP}{Path(part.removeprefix(_MCP).strip()).resolve()}"
+        file = part.removeprefix(_MCP).strip()
+        return f"{_MCP}{Path(file).resolve()}" if file else part
     file, colon, attribute = part.rpartition(":")
     if not file.endswith(".py"):
         file, colon, attribute = part, "", ""
