@@ -14,8 +14,22 @@ from graph.state import CONFIG_VARIABLE, Settings, config_path
 from graph.state.config_file import read_config
 
 PREFIX = "PLANRAIL_"
+BUILTIN_TOOLS = (
+    "WORKSPACE",
+    "WORKSPACE_ENCODINGS",
+    "HTTP_ALLOW",
+    "HTTP_PROXY",
+    "SEARCH_PROVIDER",
+    "SEARCH_URL",
+    "SEARCH_KEY",
+    "SEARCH_KEY_HEADER",
+    "SEARCH_ENGINES",
+    "SEARCH_REGION",
+)
+"""What sets up `tools.builtin:office`."""
 OTHER_VARIABLES = (
     CONFIG_VARIABLE,
+    *(PREFIX + name for name in BUILTIN_TOOLS),
     *(PREFIX + name for name in ("DB", "TOOLS", "DEBUG", "MODEL", "SHOP_DB", "SHOP_IDEMPOTENT")),
     *(f"{PREFIX}{role.upper()}_{what}" for role in ROLES for what in ("MODEL", "BASE_URL", "API_KEY")),
 )
