@@ -10,7 +10,7 @@ from checkpoints.errors import (
     StoreUnavailableError,
 )
 from checkpoints.journal import Journal, RunLog
-from checkpoints.keys import check_run_id
+from checkpoints.keys import check_run_id, step_of
 from checkpoints.open import OpenedStore, open_store
 from checkpoints.result_cache import KeptResult, ResultCache
 from checkpoints.run_lock import RunLock
@@ -37,4 +37,5 @@ __all__ = [
     "find_run",
     "list_runs",
     "open_store",
+    "step_of",
 ]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from checkpoints.keys import step_key
+from checkpoints.keys import step_key, step_of
 from graph.plan.json_values import JSON
 from graph.plan.statuses import RunStatus, StepStatus
 
@@ -90,6 +90,11 @@ class StepEntry(_Record):
     def key(self) -> str:
         """The entry's key within its run."""
         return step_key(self.step_id, self.item)
+
+    @property
+    def of_step(self) -> str:
+        """The id of the plan's step that it belongs to; an agent in a map is itself an item of one."""
+        return step_of(self.step_id)
 
 
 class RunEntry(_Record):

@@ -68,3 +68,9 @@ def values_of(run_id: str) -> tuple[str, ...]:
 def step_key(step_id: str, item: int | None) -> str:
     """Return the key of a step's entry, or of one item of a map step."""
     return step_id if item is None else f"{step_id}#{item}"
+
+
+def step_of(step_id: str) -> str:
+    """Return the id of the plan's step that `ID` or `ID#ITEM` stands for; no plan has an id of that form."""
+    before, mark, number = step_id.rpartition("#")
+    return before if mark and number.isdigit() else step_id

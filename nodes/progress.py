@@ -45,7 +45,7 @@ def closed_entries(session: RunSession, statuses: Mapping[str, StepStatus]) -> l
 
 
 def _calls_in_doubt(board: Board, statuses: Mapping[str, StepStatus]) -> list[StepEntry]:
-    """Writes of agents that a killed process had begun, and that nobody will look at any more."""
+    """Writes of agents and of maps that a killed process had begun, and that nobody will look at any more."""
     begun = {
         key: entry
         for key, entry in board.entries.items()
@@ -54,7 +54,7 @@ def _calls_in_doubt(board: Board, statuses: Mapping[str, StepStatus]) -> list[St
     doubtful = {
         key: entry.model_copy(update={"status": StepStatus.UNKNOWN})
         for key, entry in begun.items()
-        if statuses.get(entry.step_id) is StepStatus.UNKNOWN
+        if statuses.get(entry.of_step) is StepStatus.UNKNOWN
     }
     board.entries.update(doubtful)
     return list(doubtful.values())

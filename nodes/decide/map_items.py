@@ -151,6 +151,22 @@ def items_of(step_id: str, entries: Iterable[StepEntry]) -> list[StepEntry]:
     return sorted(found, key=lambda entry: entry.item or 0)
 
 
+def items_told(
+    step: MapStep, status: StepStatus, entry: StepEntry | None, entries: Mapping[str, StepEntry]
+) -> str | None:
+    """What of a map is missing although it succeeded, or how far it came before it was given up."""
+    if entry is None or entry.items is None or status not in (StepStatus.SUCCEEDED, StepStatus.CANCELLED):
+        return None
+    items = items_of(step.id, entries.values())
+    errors = {e.item or 0: e.error for e in items if e.status is StepStatus.FAILED and e.error is not None}
+    told = failures_text(errors, entry.items) if errors else ""
+    if status is StepStatus.SUCCEEDED:
+        return f"{step.id}: {told}" if told else None
+    tally = tally_of(entry.items, (each.status for each in items))
+    stopped = f"{step.id} was stopped after {tally.ended} of {tally.total} items"
+    return "; ".join(filter(None, (stopped, told))) if tally.ended else None
+
+
 def slim(entry: StepEntry) -> StepEntry:
     """An item's entry as it is kept at hand: what a lookup was given is needed nowhere, but journaled."""
     if entry.effect == "write" or not entry.status.settled:

@@ -1,11 +1,13 @@
 """How a run ends: its status, its answer, and an honest reason when it is not done."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from checkpoints import StepEntry
-from graph.plan import Plan, RunStatus, Step, StepStatus, undo_part
+from graph.plan import MapStep, Plan, RunStatus, Step, StepStatus, undo_part
+from nodes.decide.map_items import items_told
 from nodes.decide.premises import deviation
 from nodes.decide.readiness import MISSING, Statuses
 
@@ -22,9 +24,9 @@ def cancel_rest(plan: Plan, statuses: Statuses, entries: Mapping[str, StepEntry]
     """`statuses` with every step that will not run any more marked cancelled.
 
     A write that was under way when a process ended, and was not looked at since, is in doubt, one of an
-    agent's too.
+    agent or of a map's item too.
     """
-    begun = {e.step_id for e in entries.values() if e.effect == "write" and e.status is StepStatus.RUNNING}
+    begun = {e.of_step for e in entries.values() if _may_have_happened(e)}
     closed: dict[str, StepStatus] = {}
     for step in plan.steps:
         status = statuses.get(step.id, StepStatus.PENDING)
@@ -32,6 +34,14 @@ def cancel_rest(plan: Plan, statuses: Statuses, entries: Mapping[str, StepEntry]
             status = StepStatus.UNKNOWN if step.id in begun else StepStatus.CANCELLED
         closed[step.id] = status
     return closed
+
+
+def _may_have_happened(entry: StepEntry) -> bool:
+    if entry.effect != "write":
+        return False
+    return entry.status is StepStatus.RUNNING or (
+        entry.item is not None and entry.status is StepStatus.UNKNOWN
+    )
 
 
 def final_status(
@@ -102,10 +112,16 @@ def reason_of(
     no_replan: str | None,
 ) -> str | None:
     """Why the run is not wholly done, step by step; None when nothing is missing."""
-    lines = [line for step in plan.steps if (line := _why(step, plan, statuses, entries.get(step.id)))]
+    lines = [line for step in plan.steps if (line := _why_of(step, plan, statuses, entries))]
     if lines and no_replan:
         lines.append(no_replan)
     return "; ".join(lines) or None
+
+
+def _why_of(step: Step, plan: Plan, statuses: Statuses, entries: Mapping[str, StepEntry]) -> str | None:
+    entry = entries.get(step.id)
+    told = items_told(step, statuses[step.id], entry, entries) if isinstance(step, MapStep) else None
+    return told if told and deviation(entry, plan) is None else _why(step, plan, statuses, entry)
 
 
 def _why(step: Step, plan: Plan, statuses: Statuses, entry: StepEntry | None) -> str | None:
@@ -162,8 +178,12 @@ def honest_answer(
     if done:
         parts.append(f"Done: {done}")
     if effects:
-        named = ", ".join(f"{e['step']} ({e['tool']}, {e['status']})" for e in effects)
-        parts.append(f"Effects: {named}.")
+        counts = Counter((e["step"], e["tool"], e["status"]) for e in effects)
+        named = [
+            f"{step} ({tool}, {f'{n} times ' if n > 1 else ''}{status})"
+            for (step, tool, status), n in counts.items()
+        ]
+        parts.append(f"Effects: {', '.join(named)}.")
     if undone:
         parts.append(f"Undone: {undone}.")
     return "\n".join(parts)

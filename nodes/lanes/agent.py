@@ -102,7 +102,7 @@ class _Agent:
         account.used = account.used + Used(tool_calls=attempts)
 
     def _item(self, at: int) -> StepEntry | None:
-        return self.run.board.entries.get(f"{self.step.id}#{at}")
+        return self.run.board.entries.get(f"{self.run.entry.key}#{at}")
 
     async def do(self, action: Action, turns: list[Turn]) -> Turn | Result:
         """Make one call, or refuse it; a Result when the step must stop: in doubt, or out of budget."""
@@ -138,10 +138,20 @@ class _Agent:
         given = [turn.output for turn in turns if turn.error is None]
         needed = any(each.grounded & action.args.keys() for each in tools if each.name == action.tool)
         sources = await sources_for(run.session, self.step, *given) if needed else Sources()
-        approved = run.session.settings.approve_at == "never" or is_approved(
-            self.step, run.board.plan, self.args, run.decision
-        )
-        return refusal(action, tools, sources, run.board.entries.values(), approved=approved)
+        return refusal(action, tools, sources, self._earlier_calls(), approved=self._is_approved())
+
+    def _is_approved(self) -> bool:
+        """Whether the setting or a person lets the step use all its tools; a map is asked about once."""
+        run = self.run
+        if run.asked_ahead and run.decision is not None:
+            return True
+        by_setting = run.session.settings.approve_at == "never"
+        return by_setting or is_approved(self.step, run.board.plan, self.args, run.decision)
+
+    def _earlier_calls(self) -> list[StepEntry]:
+        """The run's calls that are not to be repeated; what other items of the same map do is their own."""
+        own, entries = self.run.entry.key, self.run.board.entries.values()
+        return [entry for entry in entries if entry.step_id == own or entry.of_step != self.step.id]
 
     async def _call(
         self, at: int, action: Action, tool: RegisteredTool, prior: StepEntry | None
@@ -149,7 +159,7 @@ class _Agent:
         inner = StepRun(
             session=self.run.session,
             board=self.run.board,
-            step=ToolStep(id=self.step.id, tool=tool.name, args=action.args),
+            step=ToolStep(id=self.run.entry.key, tool=tool.name, args=action.args),
             tool=tool,
             prior=prior,
             decision=self.run.decision,
@@ -180,7 +190,7 @@ class _Agent:
             run_id=self.run.session.run_id,
             plan_id=self.run.board.plan.plan_id,
             revision=self.run.board.plan.revision,
-            step_id=self.step.id,
+            step_id=self.run.entry.key,
             item=at,
             action=self.step.action,
             tool=action.tool,

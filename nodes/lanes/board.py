@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checkpoints import StepEntry
-from graph.plan import Plan, Step, StepStatus, longest_remaining
+from checkpoints import StepEntry, step_of
+from graph.plan import Plan, Sources, Step, StepStatus, longest_remaining
 from nodes.decide.readiness import Readiness, readiness, settle_skips
 from nodes.lanes.admission import Admission
 
@@ -57,6 +57,7 @@ class Board:
         self.plan = plan
         self.entries = dict(entries)
         self.outputs: dict[str, Any] = {}
+        self.sources: dict[str, Sources] = {}
         self.admission = Admission()
         self.halted: BaseException | None = None
         self.draining: Callable[[], bool] = lambda: False
@@ -80,8 +81,8 @@ class Board:
         return entry is not None and entry.status.ok
 
     def priority(self, step_id: str) -> float:
-        """The length of the longest path that waits for this step, in steps."""
-        return self.shape.priorities[step_id]
+        """The length of the longest path that waits for this step, or item of a map, in steps."""
+        return self.shape.priorities[step_of(step_id)]
 
     def claim(self, step_id: str) -> bool:
         """Take a pending step; False when it is settled, taken, or nothing may start any more."""
