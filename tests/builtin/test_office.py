@@ -14,6 +14,7 @@ import pytest
 from checkpoints import open_store
 from graph import build_graph
 from graph.cli.configuring import OTHER_VARIABLES
+from nodes.prompts import tool_list
 from tests.builtin.site import Site
 from tests.guards.source import ROOT
 from tools import ToolLoadError, load_tools
@@ -111,6 +112,13 @@ def test_the_command_line_takes_the_tools_from_the_environment(web: Site, tmp_pa
     assert (tmp_path / "files" / "报告" / "咖啡.md").is_file()
     assert web.asked[0].headers["authorization"] == "Bearer s3cret-key"
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"s3cret-key" in path.read_bytes()]
+
+
+def test_planners_are_told_what_the_tools_give() -> None:
+    told = tool_list(load_tools("tools.builtin:office"))
+    assert "-> {path: string, text: string, chars: integer, truncated: boolean} [read]" in told
+    assert "results: list of ({title: string, url: string, snippet: string})" in told
+    assert "http_get(url: string) -> {url: string, status: integer" in told
 
 
 BASE = {"read_file", "write_file", "list_files", "http_get"}

@@ -15,6 +15,7 @@ from pydantic import Field
 from graph.plan import JSON
 from tools.builtin.paths import MAX_LEVELS, workspace_path
 from tools.builtin.patterns import matches
+from tools.builtin.shapes import FLAG, TEXT, WHOLE, list_of, record
 from tools.builtin.workspace import Entry, Workspace
 from tools.errors import HardToolError, ToolSetupError
 from tools.policy import policy
@@ -68,18 +69,15 @@ def workspace_tools(workspace: Workspace, limits: FileLimits, encodings: Sequenc
     ]
 
 
-_READ = (
-    "Read a text file of the workspace. Returns its text, its length in characters, and whether the text is "
-    "truncated, which its last line then says."
-)
-_WRITE = (
-    "Write a text file of the workspace, in place of one that is there; folders on the way are made. Returns "
-    "its path and its size in bytes."
-)
+_READ = "Read a text file of the workspace. A text that is cut off says so in its last line."
+_WRITE = "Write a text file of the workspace, in place of one that is there; folders on the way are made."
 _LIST = (
-    "List the files below a folder of the workspace with size in bytes and time of last change. pattern "
+    "List the files below a folder of the workspace, with size in bytes and time of last change. pattern "
     "chooses by name (*.md) or by path (reports/**/*.csv)."
 )
+_READS = record(path=TEXT, text=TEXT, chars=WHOLE, truncated=FLAG)
+_WRITES = record(path=TEXT, bytes=WHOLE)
+_LISTS = record(folder=TEXT, files=list_of(path=TEXT, bytes=WHOLE, modified=TEXT), truncated=FLAG)
 
 
 def _tool(function: Callable[..., Any], description: str) -> BaseTool:
@@ -87,7 +85,7 @@ def _tool(function: Callable[..., Any], description: str) -> BaseTool:
 
 
 def _reader(workspace: Workspace, limits: FileLimits, encodings: Sequence[str]) -> Callable[..., Any]:
-    @policy(effect="read")
+    @policy(effect="read", output_schema=_READS)
     def read_file(
         path: str, max_chars: Annotated[int, Field(ge=1, le=limits.read_chars)] = limits.read_chars
     ) -> dict[str, JSON]:
@@ -105,7 +103,7 @@ def _reader(workspace: Workspace, limits: FileLimits, encodings: Sequence[str]) 
 
 
 def _writer(workspace: Workspace, limits: FileLimits) -> Callable[..., Any]:
-    @policy(effect="write", idempotent=True)
+    @policy(effect="write", idempotent=True, output_schema=_WRITES)
     def write_file(path: str, content: str) -> dict[str, JSON]:
         names = workspace_path(path)
         data = _encoded(content)
@@ -120,7 +118,7 @@ def _writer(workspace: Workspace, limits: FileLimits) -> Callable[..., Any]:
 
 
 def _lister(workspace: Workspace, limits: FileLimits) -> Callable[..., Any]:
-    @policy(effect="read")
+    @policy(effect="read", output_schema=_LISTS)
     def list_files(folder: str = "", pattern: str | None = None) -> dict[str, JSON]:
         names = workspace_path(folder)
         with contextlib.closing(workspace.entries(names, MAX_LEVELS)) as entries:

@@ -17,6 +17,7 @@ from tools.builtin.address import Allowed, Target, read_url
 from tools.builtin.body import text_of
 from tools.builtin.fetch import WebLimits, WebRules, fetch
 from tools.builtin.search_results import read_answer, search_address, tidied
+from tools.builtin.shapes import TEXT, list_of, record
 from tools.builtin.web import GRACE_SECONDS
 from tools.errors import HardToolError, SoftToolError, ToolSetupError
 from tools.policy import policy
@@ -32,7 +33,8 @@ Count: TypeAlias = Annotated[int, Field(ge=1, le=MAX_RESULTS)]
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]+")
 _REFUSED = frozenset({401, 403})
-_ABOUT = "Search the web. Returns results, each with title, url and snippet; fetch a url to read the page."
+_ABOUT = "Search the web; fetch a result's url to read the page."
+_FOUND = record(query=TEXT, results=list_of(title=TEXT, url=TEXT, snippet=TEXT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def web_search(
 
 
 def _tool(search: Callable[..., Any], limits: WebLimits) -> BaseTool:
-    policy(effect="read", timeout=limits.seconds + GRACE_SECONDS)(search)
+    policy(effect="read", timeout=limits.seconds + GRACE_SECONDS, output_schema=_FOUND)(search)
     on_loop = inspect.iscoroutinefunction(search)
     return StructuredTool.from_function(
         func=None if on_loop else search,

@@ -10,15 +10,14 @@ from graph.plan import JSON
 from tools.builtin.address import DEFAULT_PORTS, read_allowed
 from tools.builtin.body import text_of
 from tools.builtin.fetch import Resolver, WebLimits, WebRules, fetch, resolved
+from tools.builtin.shapes import FLAG, TEXT, WHOLE, record
 from tools.policy import policy
 
 GRACE_SECONDS = 5.0
 """How much longer than its own limit a web tool's policy lets a call take, so that the tool says why."""
 
-_ABOUT = (
-    "Fetch a public web page or API answer by its URL (http or https). Returns the final url, the status, "
-    "the content_type, the text, and whether the text is truncated."
-)
+_ABOUT = "Fetch a public web page or API answer as text by its URL (http or https)."
+_PAGE = record(url=TEXT, status=WHOLE, content_type=TEXT, text=TEXT, truncated=FLAG)
 
 
 def http_get(
@@ -55,7 +54,7 @@ def http_get(
     rules = WebRules(tuple(map(read_allowed, allow)), tuple(ports), resolve, tls, proxy)
     sources = frozenset({"url"}) if grounded else None
 
-    @policy(effect="read", timeout=bounds.seconds + GRACE_SECONDS, grounded=sources)
+    @policy(effect="read", timeout=bounds.seconds + GRACE_SECONDS, grounded=sources, output_schema=_PAGE)
     async def get(url: str) -> dict[str, JSON]:
         page = await fetch(url, rules, bounds)
         text = text_of(page.content_type, page.body, truncated=page.truncated)
