@@ -1,5 +1,6 @@
 """Where runs are kept: the SQLite checkpointer and store, run locks, and the journal of steps."""
 
+from checkpoints.durations import add_durations, mean_durations
 from checkpoints.entries import OutputRef, RunEntry, StepEntry, StepError
 from checkpoints.errors import (
     RunBusyError,
@@ -33,9 +34,11 @@ __all__ = [
     "StoreError",
     "StoreFormatError",
     "StoreUnavailableError",
+    "add_durations",
     "check_run_id",
     "find_run",
     "list_runs",
+    "mean_durations",
     "open_store",
     "step_of",
 ]

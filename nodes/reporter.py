@@ -58,7 +58,8 @@ async def reporter(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
         reason=reason,
         pending=[],
     )
-    with contextlib.suppress(StoreError):  # the run has ended all the same, and the next one cleans up
+    with contextlib.suppress(StoreError):  # the run has ended all the same
+        await session.keep_durations()
         await session.results.clean_up(session.engine.now())
     session.emit({"type": "run_finished", "step": None, "message": status.value})
     return {**await document(session, run, plan), "records": step_states(board, statuses)}

@@ -25,9 +25,10 @@ async def scheduler(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
     await check_premises(session)  # a new revision comes here without passing the validator
     judged = await judge(session, state)
     session.journal.note(*closed_entries(session, board.statuses))
-    dispatch = Dispatch(
-        move=judged.next.move.value, steps=list(judged.next.steps), alone=sorted(judged.asking)
-    )
+    steps = list(judged.next.steps)
+    if judged.next.move is Move.EXECUTE:  # the first executor to come is the first to get a place
+        steps.sort(key=board.priority, reverse=True)
+    dispatch = Dispatch(move=judged.next.move.value, steps=steps, alone=sorted(judged.asking))
     update: dict[str, Any] = {
         "dispatch": dispatch,
         "records": step_states(board, board.take_changes()),

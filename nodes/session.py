@@ -10,11 +10,20 @@ from langgraph._internal._constants import CONFIG_KEY_SCRATCHPAD
 from langgraph.config import get_config
 from langgraph.runtime import RunControl, Runtime
 
-from checkpoints import Journal, ResultCache, RunEntry, RunLog, StepEntry
+from checkpoints import (
+    Journal,
+    ResultCache,
+    RunEntry,
+    RunLog,
+    StepEntry,
+    add_durations,
+    mean_durations,
+)
 from graph.plan import Plan, RunStatus
 from graph.state import INVOCATION_KEY, Decision, Engine, Invocation, Settings
 from nodes.accounts import Account
 from nodes.books import open_ledger, step_account, usage_of
+from nodes.decide.durations import expected_seconds, kind_of, seconds_taken
 from nodes.lanes.board import Board
 from nodes.ledger import Ledger, Spent
 
@@ -31,6 +40,7 @@ class RunSession:
     run: RunEntry | None = None
     log: RunLog | None = None
     ledger: Ledger | None = None
+    expected: tuple[Plan, dict[str, float]] | None = None
     building: asyncio.Lock = field(default_factory=asyncio.Lock)
     known_plan: tuple[Any, Plan] | None = None
 
@@ -103,6 +113,18 @@ class RunSession:
         if step_id not in board.outputs:
             board.outputs[step_id] = await self.journal.output(board.entries[step_id])
         return board.outputs[step_id]
+
+    async def expected_seconds(self, plan: Plan) -> dict[str, float]:
+        """How long each step of a plan is expected to take, by earlier runs of this store."""
+        if self.expected is None or self.expected[0] is not plan:
+            means = await mean_durations(self.journal.store, [kind_of(step) for step in plan.steps])
+            self.expected = (plan, expected_seconds(plan, means))
+        return self.expected[1]
+
+    async def keep_durations(self) -> None:
+        """Let later runs know how long the steps of this one took."""
+        board = self.require_board()
+        await add_durations(self.journal.store, seconds_taken(board.plan, board.entries))
 
     async def load(self) -> RunLog:
         """The journal as it stood when this invocation began. The first look opens the run's ledger.

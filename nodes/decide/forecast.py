@@ -83,7 +83,7 @@ def past_of(entries: Iterable[StepEntry]) -> Past:
     seconds: dict[str, list[float]] = defaultdict(list)
     tokens: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for entry in entries:
-        if entry.status is not StepStatus.SUCCEEDED or entry.item is not None:
+        if entry.status is not StepStatus.SUCCEEDED or entry.item is not None or entry.age is not None:
             continue
         kind = f"tool {entry.tool}" if entry.tool else entry.action
         if entry.started_at is not None and entry.ended_at is not None:

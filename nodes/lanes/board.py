@@ -22,13 +22,13 @@ class Shape:
     priorities: Mapping[str, float]
 
     @classmethod
-    def of(cls, plan: Plan) -> "Shape":
+    def of(cls, plan: Plan, durations: Mapping[str, float] | None) -> "Shape":
         dependents: dict[str, list[Step]] = {step.id: [] for step in plan.steps}
         for step in plan.steps:
             for dep in step.depends_on:
                 # A completed step may depend on one that a replan has dropped.
                 dependents.setdefault(dep, []).append(step)
-        return cls({step.id: step for step in plan.steps}, dependents, longest_remaining(plan, None))
+        return cls({step.id: step for step in plan.steps}, dependents, longest_remaining(plan, durations))
 
 
 class Board:
@@ -44,6 +44,7 @@ class Board:
         *,
         gate: Callable[[Step], bool],
         before: "Board | None" = None,
+        durations: Mapping[str, float] | None = None,
     ) -> None:
         """Rebuild from the journal.
 
@@ -53,6 +54,7 @@ class Board:
                 process ended is pending again; its entry tells the executor what may have happened.
             gate: Whether a ready step must not start inside a lane.
             before: The last superstep's board; what follows from the plan alone is taken from it.
+            durations: Seconds that each step is expected to take; without any, all count the same.
         """
         self.plan = plan
         self.entries = dict(entries)
@@ -68,7 +70,7 @@ class Board:
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        self.shape = before.shape if before is not None and before.plan is plan else Shape.of(plan)
+        self.shape = before.shape if before is not None and before.plan is plan else Shape.of(plan, durations)
         journaled = {step.id: _status(self.entries.get(step.id)) for step in plan.steps}
         self.statuses = settle_skips(plan, journaled)
         self.changed.update({k: s for k, s in self.statuses.items() if s != journaled[k]})
@@ -81,7 +83,7 @@ class Board:
         return entry is not None and entry.status.ok
 
     def priority(self, step_id: str) -> float:
-        """The length of the longest path that waits for this step, or item of a map, in steps."""
+        """The length of the longest path that waits for this step, or item of a map, in expected seconds."""
         return self.shape.priorities[step_of(step_id)]
 
     def claim(self, step_id: str) -> bool:

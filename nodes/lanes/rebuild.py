@@ -38,7 +38,13 @@ async def rebuild(session: RunSession, plan: Plan, decisions: Mapping[str, Decis
     else:
         entries, outputs = entries_of(session.board.entries, plan), session.board.outputs
     session.decisions = decisions
-    board = Board(plan, entries, gate=lambda step: is_gated(session, step), before=session.board)
+    board = Board(
+        plan,
+        entries,
+        gate=lambda step: is_gated(session, step),
+        before=session.board,
+        durations=await session.expected_seconds(plan),
+    )
     board.outputs = outputs
     ledger = session.require_ledger()
     if undo_part(plan) is not None:
