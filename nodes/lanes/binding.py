@@ -7,7 +7,8 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from graph.plan import ReferenceFailure, Step, ToolStep, clipped, step_references
+from checkpoints import StepEntry
+from graph.plan import Expression, MapStep, ReferenceFailure, Step, ToolStep, clipped, step_references
 from nodes.books import charged
 from nodes.decide.candidates import Want, known_values, wants
 from nodes.decide.filling import filling_fault, filling_schema
@@ -43,10 +44,11 @@ async def bind(run: StepRun) -> Result | None:
 
 
 async def _heal(run: StepRun) -> Result | None:
-    expressions = step_references(run.step)
+    expressions = _healable(run)
     if not expressions or run.entry.healed is not None:
         return None
-    wanted, scope = wants(run.step, run.tool), await scope_of(run.session, run.work)
+    step = run.step.step if isinstance(run.step, MapStep) else run.step
+    wanted, scope = wants(step, run.session.engine.tool_of(step)), await scope_of(run.session, run.work)
     lost, misfit = failing(expressions, wanted, scope)
     if not (lost or misfit) or not run.session.settings.heal_references:
         return None
@@ -63,6 +65,17 @@ async def _heal(run: StepRun) -> Result | None:
         return _not_bound(healed, f"{next(iter(lost.values()))}; what it meant could not be asked: ")
     await _keep(run, {"healed": healed})
     return None
+
+
+def _healable(run: StepRun) -> tuple[Expression, ...]:
+    """The references that are healed with this step: those to results.
+
+    Of a map that is done once for all items; an item itself is data, in which nothing is guessed.
+    """
+    if run.local_values:
+        return ()
+    of_items = step_references(run.step.step) if isinstance(run.step, MapStep) else ()
+    return tuple(each for each in (*step_references(run.step), *of_items) if not each.local_names)
 
 
 async def _ask_what_was_meant(
@@ -107,9 +120,9 @@ async def _filled(
     run: StepRun, step: ToolStep, tool: RegisteredTool, args: Mapping[str, Any]
 ) -> dict[str, Any] | CallFailed:
     """The open arguments: as the results have them, where there is but one such value, or as a model says."""
-    inputs = {dep: await run.session.output_of(dep) for dep in step.depends_on}
+    inputs = {dep: await run.session.output_of(dep) for dep in step.depends_on} | dict(run.local_values)
     sources = await sources_for(run.session, step)
-    entries = (await run.session.journal.load()).steps.values()
+    entries = await _earlier(run)
     known = known_values(tool, step.open_args, inputs)
     known = {name: value for name, value in known.items() if not sources.lacks(value)}
     left = [name for name in step.open_args if name not in known]
@@ -128,6 +141,13 @@ async def _filled(
 
     messages = _messages(FILL, run, _call_so_far(tool, {**args, **known}, left, run), inputs)
     return await _ask(run, messages, Form.of(schema, "arguments"), read)
+
+
+async def _earlier(run: StepRun) -> list[StepEntry]:
+    """The entries of what is not to be repeated; what other items of the same map do is their own."""
+    if run.local_values:
+        return [entry for entry in run.board.entries.values() if entry.of_step != run.step.id]
+    return list((await run.session.journal.load()).steps.values())
 
 
 def _not_bound(why: CallFailed, what: str) -> Result:

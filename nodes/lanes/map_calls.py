@@ -43,6 +43,18 @@ class Whole:
     shown: dict[str, Any]
 
 
+def inner_of(work: Work) -> ItemStep:
+    """The step that each item of the map runs.
+
+    A reference that was healed may lead to any result of the map's.
+    """
+    assert isinstance(work.step, MapStep)
+    inner = item_step(work.step)
+    if work.entry is None or not work.entry.healed:
+        return inner
+    return inner.model_copy(update={"depends_on": work.step.depends_on})
+
+
 async def listed(session: RunSession, work: Work) -> list[JSON] | Result:
     """The map's items, or its end when it has no list to go over."""
     assert isinstance(work.step, MapStep)
@@ -81,7 +93,7 @@ async def question_about(session: RunSession, work: Work, items: Sequence[JSON])
     refused anyway, are not asked about.
     """
     assert isinstance(work.step, MapStep)
-    inner = item_step(work.step)
+    inner = inner_of(work)
     reason = doubt(work.entry, session.require_board().plan)
     digest, count, first = sha256(), 0, list[JSON]()
     async for at, call, args, shown in _calls(session, work, inner, items):
@@ -106,7 +118,7 @@ async def map_request(session: RunSession, work: Work) -> Request | None:
     whole = None if isinstance(items, Result) else await question_about(session, work, items)
     if whole is None:
         return None
-    inner = item_step(work.step)
+    inner = inner_of(work)
     return make_request(
         session.require_board().plan,
         work.step,
@@ -124,7 +136,7 @@ def may_ask(session: RunSession, work: Work) -> bool:
     assert isinstance(work.step, MapStep)
     if session.settings.approve_at == "never":
         return False
-    inner = item_step(work.step)
+    inner = inner_of(work)
     engine, plan = session.engine, session.require_board().plan
     tools = engine.tools_of(work.step)
     if doubt(work.entry, plan) or agent_reason(inner, tools, session.settings):

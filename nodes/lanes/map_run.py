@@ -13,14 +13,13 @@ from nodes.decide.map_items import (
     Tally,
     enough,
     failures_text,
-    item_step,
     map_output,
     out_of_reach,
     shortfall,
     slim,
 )
 from nodes.lanes.binding import bind
-from nodes.lanes.map_calls import is_taken, item_entry
+from nodes.lanes.map_calls import inner_of, is_taken, item_entry
 from nodes.lanes.results import Result, ended, failed
 from nodes.lanes.run import StepRun
 
@@ -50,7 +49,7 @@ class Items:
     def __init__(self, run: StepRun, step: MapStep, items: Sequence[JSON], carry_out: CarryOut) -> None:
         """Begin, or go on where the map was; `carry_out` runs one item to its end."""
         self.run, self.step, self.items = run, step, items
-        self.inner = item_step(step)
+        self.inner = inner_of(run.work)
         self.question: ItemQuestion | None = None
         self._carry_out = carry_out
         self._tool = run.session.engine.tool_of(self.inner)
