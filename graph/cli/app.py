@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from graph.cli.configuring import settings
+from graph.cli.demo import demo
 from graph.cli.errors import error_code, error_line, exit_code_of_error
 from graph.cli.looking import check, runs, show, steps
 from graph.cli.planning import plan
@@ -18,7 +19,7 @@ from graph.cli.probing import models_app
 from graph.cli.streams import among_messages, reserved_stdout
 from graph.cli.templating import template_app, templates
 from graph.cli.terminal import prepare_streams, write_json, write_lines
-from graph.cli.working import answer, approve, decide, demo, reject, resume, run
+from graph.cli.working import answer, approve, decide, reject, resume, run
 from graph.state import using_config
 
 app = typer.Typer(

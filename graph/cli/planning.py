@@ -18,8 +18,9 @@ from graph.cli.given import Equipment, Wish, plan_to_run
 from graph.cli.inputs import read_settings
 from graph.cli.progress import event_line
 from graph.cli.runner import as_given, is_missing, with_store
-from graph.cli.setups import models_of, new_setup, tools_of
+from graph.cli.setups import new_setup, tools_of
 from graph.cli.terminal import short, visible, write_json, write_lines
+from graph.models import models_from_environment
 from graph.plan import Plan, PlanError, PlanProblem, to_mermaid, to_text
 from graph.state import model_name
 
@@ -59,7 +60,7 @@ def plan(
 ) -> int:
     """Plan without running: the plan, its problems, the approvals, calls, tokens, cost and time it needs."""
     setup = new_setup(tools, settings or [])
-    equipment = Equipment(tools_of(setup), models_of(setup), read_settings(setup.settings))
+    equipment = Equipment(tools_of(setup), models_from_environment(), read_settings(setup.settings))
     try:
         given = plan_to_run(Wish(goal, plan_file, template, tuple(params or ())), equipment)
     except PlanError as error:

@@ -20,7 +20,8 @@ from graph.cli.inputs import read_settings
 from graph.cli.interrupts import draining_on_interrupt
 from graph.cli.progress import Progress
 from graph.cli.questions import Kind, choose_question
-from graph.cli.setups import RunSetup, models_of, recall, remember, require_setup, tools_of
+from graph.cli.setups import RunSetup, equipped, recall, remember, require_setup
+from graph.demo import Stage
 from graph.plan import Plan
 
 T = TypeVar("T")
@@ -77,7 +78,7 @@ def as_given(plan: Plan | None) -> Plan | dict[str, Any] | None:
 
 def go_on(
     database: str, run_id: str, changes: Changes, answer: Answer | None, *, whole_outputs: bool
-) -> tuple[RunView, RunSetup]:
+) -> tuple[RunView, Stage | None]:
     """Take a run up where it stands, with an answer to one of its questions or without.
 
     Raises:
@@ -86,7 +87,7 @@ def go_on(
         PlanrailError: The store, the answer or a setting does not allow it.
     """
 
-    async def work(opened: OpenedStore) -> tuple[RunView, RunSetup]:
+    async def work(opened: OpenedStore) -> tuple[RunView, Stage | None]:
         entry = await require_run(opened, run_id)
         resume: Command[Any] | None = None
         if answer is not None:
@@ -95,9 +96,10 @@ def go_on(
             resume = Command(resume={choose_question(pending, kind, named, run_id)["id"]: reply})
         known = require_setup(await recall(opened.store, run_id), run_id, changes.tools)
         setup = known.with_changes(changes.tools, changes.settings)
-        equipment = Equipment(tools_of(setup), models_of(setup), read_settings(setup.settings, setup.config))
-        await _stream(opened, run_id, equipment, resume)
-        return await read_run(opened, run_id, whole_outputs=whole_outputs), setup
+        with equipped(setup) as (tools, models, stage):
+            equipment = Equipment(tools, models, read_settings(setup.settings, setup.config))
+            await _stream(opened, run_id, equipment, resume)
+        return await read_run(opened, run_id, whole_outputs=whole_outputs), stage
 
     return with_store(existing(database, run_id), work)
 

@@ -1,14 +1,17 @@
 """What a later command must know to take up a run: with which tools and settings it was started."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.store.base import BaseStore
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from graph.cli.errors import UsageProblem
-from graph.demo import demo_models, demo_tools
+from graph.demo import STANDARD, WALKTHROUGHS, Stage
 from graph.models import models_from_environment
 from graph.state import chosen_config, config_path
 from tools import ToolRegistry, load_tools
@@ -17,11 +20,21 @@ from tools.load import absolute_spec
 _NAMESPACE = ("planrail", "cli", "setups")
 
 
+class DemoSetup(BaseModel):
+    """Which walkthrough a run is; `place` is how the paths of its files begin."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str
+    variant: str
+    place: str
+
+
 class RunSetup(BaseModel):
     """How a run was started, as the command line keeps it beside the run's journal.
 
     `folder` is where the command was given: modules are looked up there. `config` is the file of settings
-    that was in effect, `shop` the demo's database.
+    that was in effect, `demo` which walkthrough it is.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -30,7 +43,16 @@ class RunSetup(BaseModel):
     folder: str = ""
     settings: tuple[str, ...] = ()
     config: str | None = None
-    shop: str | None = None
+    demo: DemoSetup | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_versions(cls, stored: Any) -> Any:
+        """Read what was kept when there was one demo, known by its shop's database."""
+        if not isinstance(stored, dict) or stored.get("shop") is None:
+            return stored
+        place = str(stored["shop"]).removesuffix("-shop.db")
+        return {**stored, "demo": {"name": "complaint", "variant": STANDARD, "place": place}}
 
     def with_changes(self, tools: str | None, settings: list[str]) -> "RunSetup":
         """This setup with what a later command says anew laid over it."""
@@ -71,20 +93,39 @@ async def recall(store: BaseStore, run_id: str) -> RunSetup | None:
     return None if item is None else RunSetup.model_validate(item.value)
 
 
+class Equipped(NamedTuple):
+    """What a run works with; `stage` is that of a walkthrough."""
+
+    tools: ToolRegistry
+    models: dict[str, BaseChatModel]
+    stage: Stage | None
+
+
+@contextmanager
+def equipped(setup: RunSetup) -> Iterator[Equipped]:
+    """Have what the run works with at hand, a demo's servers too; raises ToolLoadError or UsageProblem."""
+    if setup.demo is None:
+        yield Equipped(tools_of(setup), models_from_environment(), None)
+        return
+    chosen = WALKTHROUGHS.get(setup.demo.name)
+    if chosen is None or setup.demo.variant not in chosen.variants:
+        raise UsageProblem(
+            f"this version has no demo {setup.demo.name} ({setup.demo.variant}): start another"
+        )
+    with chosen.stage(Path(setup.demo.place), setup.demo.variant) as stage:
+        yield Equipped(stage.tools, chosen.models(), stage)
+
+
 def tools_of(setup: RunSetup) -> ToolRegistry:
-    """The tools that a run was started with; raises ToolLoadError."""
-    if setup.shop is not None:
-        return demo_tools(Path(setup.shop))
+    """The tools that a run was started with, to be looked at; raises ToolLoadError."""
+    if setup.demo is not None:
+        with equipped(setup) as found:
+            return found.tools
     if setup.tools is None:
         return ToolRegistry.of()
     if setup.folder and setup.folder not in sys.path:
         sys.path.append(setup.folder)
     return load_tools(setup.tools)
-
-
-def models_of(setup: RunSetup) -> dict[str, BaseChatModel]:
-    """The models of the environment; the demo's recorded answer where there are none."""
-    return demo_models() if setup.shop is not None else models_from_environment()
 
 
 def require_setup(setup: RunSetup | None, run_id: str, tools: str | None) -> RunSetup:

@@ -14,9 +14,10 @@ from graph.cli.given import Equipment, read_params
 from graph.cli.inputs import read_settings
 from graph.cli.invocation import command_line
 from graph.cli.runner import existing, with_store
-from graph.cli.setups import RunSetup, models_of, new_setup, recall, require_setup, tools_of
+from graph.cli.setups import RunSetup, new_setup, recall, require_setup, tools_of
 from graph.cli.streams import among_messages
 from graph.cli.terminal import short, table, visible, write_json, write_lines
+from graph.models import models_from_environment
 from graph.plan import Plan, RunStatus, Step, ToolStep, has_reference
 from graph.plan.templates import Param, Template, TemplateLibrary, load_templates, template_of, to_yaml
 from graph.state import Engine, Settings, faults_of
@@ -35,7 +36,7 @@ def templates(
     """List the templates there are; with --tools also whether they go with these tools."""
     setup = new_setup(tools, settings or [])
     chosen = read_settings(setup.settings)
-    engine = None if tools is None else Equipment(tools_of(setup), models_of(setup), chosen).engine
+    engine = None if tools is None else Equipment(tools_of(setup), models_from_environment(), chosen).engine
     library = load_templates(chosen.template_folders)
     rows = [_row(template, library, engine) for template in library.templates.values()]
     if as_json:

@@ -1,13 +1,11 @@
 """The commands that work on a run: start it, go on with it, answer it."""
 
 import uuid
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from checkpoints import check_run_id
-from checkpoints.open import place_of
 from graph.cli import options
 from graph.cli.documents import RunView
 from graph.cli.errors import UsageProblem, exit_code_of_status
@@ -20,10 +18,11 @@ from graph.cli.inputs import (
 )
 from graph.cli.render import run_lines
 from graph.cli.runner import Answer, Changes, NewRun, go_on, start
-from graph.cli.setups import RunSetup, models_of, new_setup, tools_of
+from graph.cli.setups import new_setup, tools_of
 from graph.cli.terminal import write_json, write_lines
-from graph.demo import complaint_plan, demo_intro, outbox_lines, shop_beside
-from graph.plan import Plan
+from graph.demo import Stage
+from graph.models import models_from_environment
+from graph.plan import RunStatus
 
 
 def run(
@@ -40,11 +39,11 @@ def run(
 ) -> int:
     """Start a run: of a plan that you give, of a template, or of a goal that a template or a model plans."""
     setup = new_setup(tools, settings or [])
-    equipment = Equipment(tools_of(setup), models_of(setup), read_settings(setup.settings))
+    equipment = Equipment(tools_of(setup), models_from_environment(), read_settings(setup.settings))
     name = check_run_id(run_id) if run_id is not None else f"run-{uuid.uuid4().hex[:8]}"
     given = plan_to_run(Wish(goal, plan, template, tuple(params or ())), equipment)
     new = NewRun(name, given.goal if given else goal or "", given, setup, equipment)
-    return _report(start(database, new, whole_outputs=as_json), database, as_json=as_json)
+    return report(start(database, new, whole_outputs=as_json), database, as_json=as_json)
 
 
 def resume(
@@ -149,34 +148,17 @@ def answer(
     return _go_on(run_id, database, Changes(tools, settings or []), ("question", step, said), as_json=as_json)
 
 
-def demo(
-    *,
-    database: options.Database = options.DATABASE,
-    run_id: options.RunIdOption = None,
-    as_json: options.AsJson = False,
-) -> int:
-    """Run the complaint about a late order on a small shop, up to the reply that you approve."""
-    name = check_run_id(run_id) if run_id is not None else f"demo-{uuid.uuid4().hex[:6]}"
-    shop = shop_beside(str(place_of(database)))
-    setup = RunSetup(shop=str(shop))
-    equipment = Equipment(tools_of(setup), models_of(setup), read_settings([]))
-    plan: Plan = complaint_plan()
-    write_lines(demo_intro(plan, shop), stderr=as_json)
-    new = NewRun(name, plan.goal, plan, setup, equipment)
-    return _report(start(database, new, whole_outputs=as_json), database, as_json=as_json)
-
-
 def _go_on(run_id: str, database: str, changes: Changes, answer: Answer | None, *, as_json: bool) -> int:
-    view, setup = go_on(database, check_run_id(run_id), changes, answer, whole_outputs=as_json)
-    code = _report(view, database, as_json=as_json)
-    if setup.shop is not None and not as_json:
-        write_lines(outbox_lines(Path(setup.shop)))
-    return code
+    view, stage = go_on(database, check_run_id(run_id), changes, answer, whole_outputs=as_json)
+    return report(view, database, stage, as_json=as_json)
 
 
-def _report(view: RunView, database: str, *, as_json: bool) -> int:
+def report(view: RunView, database: str, stage: Stage | None = None, *, as_json: bool) -> int:
+    """Show a run as it stands, and what a demo has left; the exit code that tells how it stands."""
     if as_json:
         write_json(view.document)
     else:
         write_lines(run_lines(view, database))
+    if stage is not None and view.entry.status is not RunStatus.RUNNING and not as_json:
+        write_lines(["", *stage.aftermath()])
     return exit_code_of_status(view.entry.status)

@@ -1,16 +1,19 @@
-"""The complaint about a late order, on a small shop: what `planrail demo` runs."""
+"""The walkthroughs: shipped examples on real parts, which `planrail demo NAME` runs."""
 
-from graph.demo.complaint import complaint_plan
-from graph.demo.recorded import RECORDED_JUDGEMENT, RecordedModel
-from graph.demo.stage import demo_intro, demo_models, demo_tools, outbox_lines, shop_beside
+from collections.abc import Mapping
+
+from graph.demo.complaint import COMPLAINT, RECORDED_JUDGEMENT
+from graph.demo.walkthrough import STANDARD, RecordedModel, Stage, Variant, Walkthrough
+
+WALKTHROUGHS: Mapping[str, Walkthrough] = {each.name: each for each in (COMPLAINT,)}
+"""All walkthroughs by name, the first one that `planrail demo` runs by itself."""
 
 __all__ = [
     "RECORDED_JUDGEMENT",
+    "STANDARD",
+    "WALKTHROUGHS",
     "RecordedModel",
-    "complaint_plan",
-    "demo_intro",
-    "demo_models",
-    "demo_tools",
-    "outbox_lines",
-    "shop_beside",
+    "Stage",
+    "Variant",
+    "Walkthrough",
 ]

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pytest
+
+from graph.cli.setups import RunSetup
 from graph.demo import RECORDED_JUDGEMENT
 from tests.cli.support import Prompt
 from tools.shop import open_shop
@@ -104,3 +107,31 @@ def test_with_an_endpoint_the_judgement_is_asked_of_it(prompt: Prompt) -> None:
     assert said.code == 3, said.err
     assert "RECORDED" not in said.err
     assert said.document["pending"][0]["args"]["text"] == "the warehouse is out of kettles"
+
+
+def test_all_demos_are_listed_with_their_variants(prompt: Prompt) -> None:
+    said = prompt("demo", "--list")
+    assert said.code == 0
+    assert "complaint: " in said.out
+    assert "  --variant standard: " in said.out
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (("nope",), "there is no demo 'nope': choose complaint"),
+        (("complaint", "--variant", "x"), "choose standard"),
+    ],
+)
+def test_an_unknown_demo_is_refused_with_the_known_ones(
+    prompt: Prompt, words: tuple[str, ...], remedy: str
+) -> None:
+    said = prompt("demo", *words)
+    assert said.code == 2
+    assert remedy in said.err
+
+
+def test_a_demo_of_an_earlier_version_is_taken_up_on_its_shop() -> None:
+    setup = RunSetup.model_validate({"tools": None, "folder": "", "settings": [], "shop": "/x/runs-shop.db"})
+    assert setup.demo is not None
+    assert (setup.demo.name, setup.demo.variant, setup.demo.place) == ("complaint", "standard", "/x/runs")
