@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.graph.state import CompiledStateGraph
 
 from checkpoints import open_store
 from graph import build_graph
@@ -18,7 +19,9 @@ from nodes.prompts import tool_list
 from tests.builtin.site import Site
 from tests.guards.source import ROOT
 from tools import ToolLoadError, load_tools
-from tools.builtin import file_tools, http_get, web_search
+from tools.builtin import FileLimits, WebLimits, file_tools, http_get, web_search
+from tools.builtin.address import DEFAULT_PORTS
+from tools.builtin.search import MAX_RESULTS
 
 STEPS: list[dict[str, Any]] = [
     {"id": "search", "action": "tool", "tool": "web_search", "args": {"query": "咖啡 价格"}},
@@ -121,6 +124,7 @@ def test_planners_are_told_what_the_tools_give() -> None:
     assert "http_get(url: string) -> {url: string, status: integer" in told
 
 
+PAGE = (ROOT / "docs" / "tools.md").read_text("utf-8")
 BASE = {"read_file", "write_file", "list_files", "http_get"}
 
 
@@ -160,5 +164,29 @@ def test_the_command_line_knows_the_variables_that_the_tools_read() -> None:
     read = set(re.findall(r'_(?:variable|listed)\("(PLANRAIL_[A-Z_]+)"', source))
     assert read
     assert read - set(OTHER_VARIABLES) == set()
-    page = (ROOT / "docs" / "tools.md").read_text("utf-8")
-    assert [name for name in sorted(read) if f"`{name}`" not in page] == []
+    assert [name for name in sorted(read) if f"`{name}`" not in PAGE] == []
+
+
+def test_the_program_on_the_page_gives_a_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)[0]
+    scope: dict[str, Any] = {}
+    exec(compile(program, "tools.md", "exec"), scope)
+    assert isinstance(scope["graph"], CompiledStateGraph)
+    assert not any(tmp_path.iterdir())
+
+
+def test_the_page_tells_the_limits_that_hold() -> None:
+    files, web, told = FileLimits(), WebLimits(), " ".join(PAGE.split())
+    for limit in (
+        f"`max_chars` ({files.read_chars:,} at most)",
+        f"A file may have {files.read_bytes // 1_000_000} MB",
+        f"up to {files.write_bytes // 1_000_000} MB",
+        f"sorted, {files.listed:,} at most",
+        f"At most {web.max_bytes:,} bytes",
+        f"each redirect ({web.redirects} at most)",
+        f"may take {web.seconds:g} seconds",
+        f"ports={DEFAULT_PORTS}",
+        f"{MAX_RESULTS} results at most",
+    ):
+        assert limit in told

@@ -2,11 +2,9 @@
 
 import asyncio
 import functools
-import socket
 import ssl
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import httpx2
 
@@ -21,14 +19,11 @@ from tools.builtin.address import (
     written_address,
 )
 from tools.builtin.body import read_body
+from tools.builtin.lookup import Resolver, resolved
 from tools.errors import HardToolError
-
-Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Returns the addresses of a host, as text, for a connection to a port."""
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MOST_ADDRESSES = 3
-_NO_SUCH_HOST = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
 _ACCEPT = "text/html, application/xhtml+xml, application/json, text/*;q=0.9, application/xml;q=0.9, */*;q=0.1"
 _HEADERS = {"Accept": _ACCEPT, "Accept-Encoding": "gzip", "User-Agent": "planrail", "Connection": "close"}
 
@@ -48,25 +43,6 @@ class WebLimits:
     seconds: float = 20.0
     connect_seconds: float = 5.0
     redirects: int = 5
-
-
-async def resolved(host: str, port: int) -> list[str]:
-    """Return the addresses of a host as the operating system knows them.
-
-    Raises:
-        HardToolError: "unknown_host".
-        OSError: The look-up did not work out this time.
-    """
-    loop = asyncio.get_running_loop()
-    try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except socket.gaierror as error:
-        if error.errno in _NO_SUCH_HOST:
-            raise HardToolError("unknown_host", f"there is no host {host!r}") from None
-        raise
-    except UnicodeError:
-        raise HardToolError("unknown_host", f"{host!r} is no host name") from None
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 @dataclass(frozen=True, slots=True)

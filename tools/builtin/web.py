@@ -9,7 +9,8 @@ from langchain_core.tools import BaseTool, StructuredTool
 from graph.plan import JSON
 from tools.builtin.address import DEFAULT_PORTS, read_allowed
 from tools.builtin.body import text_of
-from tools.builtin.fetch import Resolver, WebLimits, WebRules, fetch, resolved
+from tools.builtin.fetch import WebLimits, WebRules, fetch
+from tools.builtin.lookup import Resolver, resolved
 from tools.builtin.shapes import FLAG, TEXT, WHOLE, record
 from tools.policy import policy
 
