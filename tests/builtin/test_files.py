@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from langchain_core.tools import BaseTool
 
 from graph.plan import Risk
@@ -65,6 +67,36 @@ async def test_no_path_leads_out(tools: list[BaseTool], root: Path, name: str, p
     more = {"content": "x"} if name == "write_file" else {}
     assert await refusal(tools, name, {**args, **more}) == "outside_workspace"
     assert (root.parent / "secret.txt").read_text("utf-8") == "outside"
+
+
+_TRICKS = st.lists(
+    st.sampled_from(
+        [*"./\\:%~ a文", "..", "../", "%2e", "%2f", "link", "link/", "\u202e", "\ufeff", "NUL", "\udc80"]
+    ),
+    max_size=10,
+).map("".join)
+
+
+@LINKS
+@given(path=_TRICKS | st.text(max_size=20), by_descriptor=st.booleans())
+def test_whatever_a_path_is_a_write_lands_inside_or_nowhere(
+    tmp_path_factory: pytest.TempPathFactory, path: str, by_descriptor: bool
+) -> None:
+    outer = tmp_path_factory.mktemp("outer")
+    root = outer / "workspace"
+    root.mkdir()
+    (root / "link").symlink_to(outer)
+    limits = FileLimits()
+    read, write, _ = workspace_tools(Workspace(root, by_descriptor=by_descriptor), limits, ("utf-8",))
+    try:
+        written = write.invoke({"path": path, "content": "x"})
+    except (HardToolError, OSError):
+        assert not any(each.is_file() for each in root.rglob("*"))
+    else:
+        assert read.invoke({"path": written["path"]})["text"] == "x"
+        (found,) = [each for each in root.rglob("*") if each.is_file()]
+        assert found.resolve().is_relative_to(root.resolve())
+    assert _names(outer) == ["workspace"]
 
 
 async def test_an_absolute_path_is_refused_even_into_the_workspace(tools: list[BaseTool], root: Path) -> None:
