@@ -9,7 +9,7 @@ from langgraph.types import Command
 from checkpoints import open_store
 from graph.build import build_graph
 from graph.plan import PlanError
-from tests.executor.shop import Shop, graph, says, statuses, step, thread
+from tests.executor.shop import Shop, entries, graph, says, statuses, step, thread
 
 Json = dict[str, Any]
 
@@ -83,7 +83,7 @@ async def test_a_part_that_reaches_too_far_goes_back_to_the_planner(steps: list[
 
 
 async def test_a_part_that_cannot_be_planned_fails_the_step_and_nothing_of_it_runs() -> None:
-    shop, model = Shop(), says({"plan": {"steps": [step("a", "fly")]}})
+    shop, model = Shop(), says(*({"plan": {"steps": [step("a", tool)]}} for tool in ("fly", "swim", "dig")))
     document = await run(shop, plan(part()), model, max_replans=0)
     assert document["status"] == "partial"
     assert "p failed: not_planned: the planner model gave no plan that can run" in document["reason"]
@@ -176,3 +176,23 @@ async def test_a_plan_with_a_part_needs_a_planner_before_anything_runs() -> None
     with pytest.raises(PlanError, match="there is no planner model"):
         await graph(shop).ainvoke({"goal": "g", "plan": plan(part())}, thread())
     assert shop.calls == []
+
+
+@pytest.mark.parametrize("stop", ["replanner", "scheduler"])
+async def test_a_part_that_was_planned_before_the_process_ended_is_not_planned_again(
+    tmp_path: Path, stop: str
+) -> None:
+    shop, model = Shop(), says(LOOK_AND_MAIL)
+    with open_store(tmp_path / "runs.db") as opened:
+        stores = {"checkpointer": opened.checkpointer, "store": opened.store}
+        first = build_graph(tools=shop.tools(), models=model, interrupt_before=[stop], **stores)
+        given: Any = {"goal": "g", "plan": plan(part())}
+        while "p" not in await entries(first) or (await entries(first))["p"].planned is None:
+            await first.ainvoke(given, thread())
+            given = None
+        second = build_graph(tools=shop.tools(), models=says("never asked"), **stores)
+        document = await second.ainvoke(None, thread())
+    assert document["status"] == "succeeded", document["reason"]
+    assert len(model.prompts) == 1
+    assert len(shop.did("mail")) == 1
+    assert (document["plan"]["revision"], len(document["plan"]["steps"])) == (2, 4)

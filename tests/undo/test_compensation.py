@@ -1,10 +1,13 @@
 """A run that is given up undoes what it did, last things first, when the setting says so."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.types import Command
 
+from checkpoints import open_store
+from graph.build import build_graph
 from tests.executor.shop import Shop, graph, statuses, step, thread
 
 Json = dict[str, Any]
@@ -123,3 +126,38 @@ async def test_ids_of_undoing_steps_are_kept_for_them(step_id: str) -> None:
         await graph(Shop()).ainvoke(
             {"goal": "g", "plan": {"goal": "g", "steps": [paid(step_id, 1)]}}, thread()
         )
+
+
+async def test_undoing_goes_on_where_it_was_when_the_process_ended(tmp_path: Path) -> None:
+    shop = Shop(fails={"look"})
+    with open_store(tmp_path / "runs.db") as opened:
+        stores = {"checkpointer": opened.checkpointer, "store": opened.store}
+        settings = {"compensate": True, "scheduling": "layered"}
+        first = build_graph(tools=shop.tools(), settings=settings, interrupt_before=["scheduler"], **stores)
+        given: Any = {"goal": "g", "plan": PLAN}
+        while not shop.did("mail"):
+            await first.ainvoke(given, thread())
+            given = None
+        second = build_graph(tools=shop.tools(), settings=settings, **stores)
+        result = await second.ainvoke(None, thread())
+    assert [each["text"] for each in shop.did("mail")] == ["undo b: paid 2.0", "undo a: paid 1.0"]
+    assert "Undone: b, a." in result["answer"]
+
+
+async def test_a_map_is_undone_item_by_item() -> None:
+    shop = Shop(fails={"look"})
+    back = {"tool": "mail", "args": {"to": "${item}", "text": "undo ${index}: ${result}"}}
+    inner = {"action": "tool", "tool": "pay", "args": {"to": "${item}", "amount": 1}, "compensate": back}
+    plan = {
+        "goal": "g",
+        "steps": [
+            {"id": "m", "action": "map", "over": ["ann@x.com", "bob@x.com"], "step": inner},
+            step("lost", "look", {"order": "A1"}, depends_on=["m"]),
+        ],
+    }
+    result = await graph(shop, compensate=True).ainvoke({"goal": "g", "plan": plan}, thread())
+    assert sorted((each["to"], each["text"]) for each in shop.did("mail")) == [
+        ("ann@x.com", "undo 0: paid 1.0"),
+        ("bob@x.com", "undo 1: paid 1.0"),
+    ]
+    assert "Undone: m." in result["answer"]
