@@ -15,12 +15,16 @@ async def replace_steps(session: RunSession, plan: Plan) -> None:
     board = session.require_board()
     kept = {s.id for s in plan.steps if board.statuses.get(s.id, StepStatus.PENDING).ok}
     replaced = {s.id for s in board.plan.steps} - kept
-    aside = [e for e in board.entries.values() if e.step_id in replaced and e.revision < plan.revision]
+    aside = [e for e in board.entries.values() if e.of_step in replaced and e.revision < plan.revision]
     await session.journal.put_plan(plan.revision, plan.to_json())
     await session.journal.commit(
-        *(e.model_copy(update={"step_id": f"{e.step_id}@r{e.revision}"}) for e in aside),
+        *(e.model_copy(update={"step_id": _old_id(e)}) for e in aside),
         *(_reset(e, plan.revision) for e in aside),
     )
+
+
+def _old_id(entry: StepEntry) -> str:
+    return f"{entry.of_step}@r{entry.revision}{entry.step_id.removeprefix(entry.of_step)}"
 
 
 def _reset(entry: StepEntry, revision: int) -> StepEntry:

@@ -24,6 +24,7 @@ from nodes.decide.map_items import item_step, list_fault
 from nodes.decide.premises import doubt
 from nodes.lanes.arguments import healed_scope, resolved_args
 from nodes.lanes.grounds import question_of
+from nodes.lanes.map_done import DoneBefore
 from nodes.lanes.results import Result, blank_entry, failed
 from nodes.lanes.work import Work
 from nodes.session import RunSession
@@ -151,6 +152,7 @@ async def _calls(
     session: RunSession, work: Work, inner: ItemStep, items: Sequence[JSON]
 ) -> AsyncIterator[tuple[int, Work, dict[str, Any], dict[str, Any]]]:
     """Each call that the items may come to, those of their fallbacks too."""
+    done = DoneBefore(session.require_board())
     for at in range(len(items)):
         if at % _AT_A_TIME == 0:
             await asyncio.sleep(0)  # a long list must not keep the other lanes waiting
@@ -158,9 +160,13 @@ async def _calls(
         if not await is_taken(session, item):
             continue
         for call in _ways(item):
-            args = await _runnable(session, call)
-            if args is not None:
-                yield at, call, args, _shown(session, call, args)
+            args = await runnable(session, call)
+            if args is None:
+                continue
+            tool = session.engine.tool_of(call.step)
+            if tool is not None and done.take(tool, args) is not None:
+                break
+            yield at, call, args, _shown(session, call, args)
 
 
 async def is_taken(session: RunSession, item: Work) -> bool:
@@ -184,10 +190,11 @@ def _ways(item: Work) -> list[Work]:
         args=beside.args,
         risk=item.step.risk,
     )
-    return [item, replace(item, step=step, entry=None)]
+    entry = item.entry.model_copy(update={"filled": None}) if item.entry is not None else None
+    return [item, replace(item, step=step, entry=entry)]
 
 
-async def _runnable(session: RunSession, call: Work) -> dict[str, Any] | None:
+async def runnable(session: RunSession, call: Work) -> dict[str, Any] | None:
     """The call's arguments; None when it would fail without having been made."""
     tool = session.engine.tool_of(call.step)
     try:

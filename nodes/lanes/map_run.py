@@ -13,13 +13,15 @@ from nodes.decide.map_items import (
     Tally,
     enough,
     failures_text,
+    items_of,
     map_output,
     out_of_reach,
     shortfall,
     slim,
 )
 from nodes.lanes.binding import bind
-from nodes.lanes.map_calls import inner_of, is_taken, item_entry
+from nodes.lanes.map_calls import inner_of, is_taken, item_entry, runnable
+from nodes.lanes.map_done import DoneBefore
 from nodes.lanes.results import Result, ended, failed
 from nodes.lanes.run import StepRun
 
@@ -60,6 +62,8 @@ class Items:
         self._succeeded = self._not_taken = 0
         self._asking: list[int] = []
         self._open: list[int] = []
+        own = items_of(step.id, run.board.entries.values())
+        self._done_before = DoneBefore(run.board, own)
         self._stopped = False
         self._fault: Exception | None = None
 
@@ -138,7 +142,7 @@ class Items:
     async def _one(self, at: int) -> None:
         item = self._item_run(at)
         try:
-            result = await self._carry_out(item)
+            result = await self._done_already(item) or await self._carry_out(item)
         except GraphBubbleUp as cause:
             waiting = item.entry.model_copy(
                 update={"status": StepStatus.WAITING, "approval": {"kind": "question"}}
@@ -156,6 +160,22 @@ class Items:
             self._stopped = True
         else:
             await self._finish(item, result)
+
+    async def _done_already(self, item: StepRun) -> Result | None:
+        """The result of the same write, done before the plan was changed; None when it is to be made."""
+        if self._tool is None or not self._done_before:
+            return None
+        args = await runnable(item.session, item.work)
+        if args is None or not await is_taken(item.session, item.work):
+            return None
+        done = self._done_before.take(self._tool, args)
+        if done is None:
+            return None
+        item.entry = item.entry.model_copy(
+            update={"input": done.input, "input_ref": done.input_ref, "idempotency_key": done.idempotency_key}
+        )
+        output = await item.session.journal.output(done)
+        return Result(StepStatus.SUCCEEDED, output, note=f"done already in revision {done.revision}")
 
     def _item_run(self, at: int) -> StepRun:
         run, prior = self.run, self._entry(at)
