@@ -4,20 +4,20 @@ LangGraph's async SQLite classes belong to the loop they were opened on and hop 
 statement. Here a whole job hops once, from any loop or thread, and writes that wait together share a commit.
 """
 
-import asyncio
 import os
 import sqlite3
 import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Generic, TypeVar
 
+from checkpoints.answers import Answer, LoopAnswer
 from checkpoints.database import Database
 from checkpoints.errors import StoreBusyError, StoreUnavailableError, store_error
 
@@ -27,7 +27,7 @@ _SHORTEST_WAIT = 0.05
 """Seconds that even a job that is overdue waits for the write lock."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Job(Generic[T]):
     """Work on the database; `run` is called inside a transaction in the worker's thread."""
 
@@ -35,7 +35,7 @@ class Job(Generic[T]):
     writes: bool
     synced: bool
     deadline: float
-    future: Future[T] = field(default_factory=Future)
+    answer: Answer[T]
 
 
 class Worker:
@@ -82,7 +82,9 @@ class Worker:
         Raises:
             StoreError: When the database was busy, full, read-only or closed; nothing was changed then.
         """
-        return self._submit(run, writes).result()
+        future: Future[T] = Future()
+        self._submit(run, future, writes=writes)
+        return future.result()
 
     async def acall(self, run: Callable[[Database], T], *, writes: bool, synced: bool = True) -> T:
         """Run a job and wait for it, from any event loop; see `call`.
@@ -92,7 +94,9 @@ class Worker:
         A caller that is cancelled leaves at once. Its job is dropped if it has not begun and
         otherwise ends as a whole.
         """
-        return await asyncio.wrap_future(self._submit(run, writes, synced=synced))
+        answer: LoopAnswer[T] = LoopAnswer()
+        self._submit(run, answer, writes=writes, synced=synced)
+        return await answer.future
 
     def close(self) -> None:
         """Finish the jobs handed in so far and close the database; further calls are refused."""
@@ -103,17 +107,18 @@ class Worker:
         if os.getpid() == self._process_id:
             self._thread.join()
 
-    def _submit(self, run: Callable[[Database], T], writes: bool, *, synced: bool = True) -> Future[T]:
+    def _submit(
+        self, run: Callable[[Database], T], answer: Answer[T], *, writes: bool, synced: bool = True
+    ) -> None:
         if os.getpid() != self._process_id:
             raise StoreUnavailableError(
                 f"database {self.path} was opened before this process was forked; open it again here"
             )
-        job = Job(run, writes, synced, time.monotonic() + self._busy_timeout)
+        job = Job(run, writes, synced, time.monotonic() + self._busy_timeout, answer)
         with self._closing:
             if self._closed:
                 raise StoreUnavailableError(f"database {self.path} is closed; open it again with open_store")
             self._jobs.put(job)
-        return job.future
 
 
 def _serve(
@@ -127,7 +132,7 @@ def _serve(
     opened.set_result(None)
     while batch := _waiting(jobs):
         for writes, group in groupby((job for job in batch if job is not None), key=lambda job: job.writes):
-            started = [job for job in group if job.future.set_running_or_notify_cancel()]
+            started = [job for job in group if job.answer.set_running_or_notify_cancel()]
             if writes:
                 _write(database, started)
             else:
@@ -157,9 +162,9 @@ def _read(database: Database, jobs: list[Job[Any]]) -> None:
             finally:
                 _end(database.connection, "COMMIT")
         except BaseException as error:  # noqa: BLE001 - it belongs to the caller, and the thread must live on
-            job.future.set_exception(_typed(error, database.path))
+            job.answer.set_exception(_typed(error, database.path))
         else:
-            job.future.set_result(result)
+            job.answer.set_result(result)
 
 
 def _write(database: Database, jobs: list[Job[Any]]) -> None:
@@ -175,9 +180,9 @@ def _write(database: Database, jobs: list[Job[Any]]) -> None:
         outcomes = [(None, error)] * len(jobs)
     for job, (result, failure) in zip(jobs, outcomes, strict=True):
         if failure is None:
-            job.future.set_result(result)
+            job.answer.set_result(result)
         else:
-            job.future.set_exception(_typed(failure, database.path))
+            job.answer.set_exception(_typed(failure, database.path))
 
 
 def _begin(database: Database, jobs: list[Job[Any]]) -> list[Job[Any]]:
@@ -191,8 +196,8 @@ def _begin(database: Database, jobs: list[Job[Any]]) -> list[Job[Any]]:
             soon = time.monotonic() + _SHORTEST_WAIT
             for job in jobs:
                 if not busy or job.deadline <= soon:
-                    job.future.set_exception(_typed(error, database.path))
-            jobs = [job for job in jobs if not job.future.done()]
+                    job.answer.set_exception(_typed(error, database.path))
+            jobs = [job for job in jobs if not job.answer.done()]
         else:
             break
     return jobs

@@ -28,8 +28,9 @@ def shown(text: str) -> str:
 
 def unknown_fields(fields: Mapping[str, object], model: type[BaseModel], where: str) -> list[str]:
     """Return a message for each field that the model does not have."""
-    names = [name for name in model.model_fields if name != "steps"]
-    unknown = [field for field in fields if field not in model.model_fields]
+    known = model.model_fields
+    unknown = [field for field in fields if field not in known]
+    names = [name for name in known if name != "steps"] if unknown else []
     return [f"{where} has an unknown field {shown(name)}{_or_list(name, names)}" for name in unknown[:10]]
 
 

@@ -70,7 +70,8 @@ class Board:
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        self.shape = before.shape if before is not None and before.plan is plan else Shape.of(plan, durations)
+        same = before if before is not None and before.plan is plan else None
+        self.shape: Shape = same.shape if same is not None else Shape.of(plan, durations)
         journaled = {step.id: _status(self.entries.get(step.id)) for step in plan.steps}
         self.statuses = settle_skips(plan, journaled)
         self.changed.update({k: s for k, s in self.statuses.items() if s != journaled[k]})

@@ -1,6 +1,7 @@
 """The store: LangGraph's store behaviour, from anywhere, each batch all or nothing."""
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,27 @@ async def test_a_cancelled_caller_leaves_at_once_and_the_store_goes_on(opened: O
         await waiting
     await opened.store.aput(("a",), "next", {})
     assert opened.store.get(("a",), "next") is not None
+
+
+def test_a_write_whose_loop_is_gone_is_dropped_and_the_store_goes_on(opened: OpenedStore) -> None:
+    held, let_go = threading.Event(), threading.Event()
+
+    def hold(_database: Database) -> None:
+        held.set()
+        let_go.wait(10)
+
+    async def leave() -> None:
+        tasks = [asyncio.create_task(opened._worker.acall(hold, writes=False))]
+        await asyncio.to_thread(held.wait, 10)
+        tasks.append(asyncio.create_task(opened.store.aput(("a",), "left", {})))
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+
+    asyncio.run(leave())
+    let_go.set()
+    opened.store.put(("a",), "next", {})
+    assert [item.key for item in opened.store.search(("a",))] == ["next"]
 
 
 @pytest.mark.parametrize("namespace", [(), ("",), ("a.b",)])

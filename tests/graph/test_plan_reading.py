@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
 
@@ -14,6 +15,9 @@ STEPS = [
     {"id": "find", "action": "tool", "tool": "find", "args": {"order": "A-1"}},
     {"id": "note", "action": "tool", "tool": "log", "args": {"text": "${find.order}"}},
 ]
+
+
+INPUT: Any = {"goal": "g", "plan": {"steps": STEPS}}
 
 
 @pytest.fixture
@@ -32,9 +36,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 async def test_a_run_reads_its_plan_once(read: list[Any]) -> None:
     graph = build_graph(tools=Office().tools(), checkpointer=InMemorySaver(), store=InMemoryStore())
-    config = {"configurable": {"thread_id": "r"}}
+    config: RunnableConfig = {"configurable": {"thread_id": "r"}}
 
-    document = await graph.ainvoke({"goal": "g", "plan": {"steps": STEPS}}, config)
+    document = await graph.ainvoke(INPUT, config)
 
     assert document["status"] == "succeeded"
     assert len(read) == 1
@@ -48,8 +52,8 @@ async def test_a_plan_that_was_edited_meanwhile_is_read_anew() -> None:
         store=InMemoryStore(),
         interrupt_before=["scheduler"],
     )
-    config = {"configurable": {"thread_id": "r"}}
-    await graph.ainvoke({"goal": "g", "plan": {"steps": STEPS}}, config)
+    config: RunnableConfig = {"configurable": {"thread_id": "r"}}
+    await graph.ainvoke(INPUT, config)
     plan = (await graph.aget_state(config)).values["plan"]
     edited = [
         {**step, "args": {"text": "edited"}} if step["id"] == "note" else step for step in plan["steps"]
