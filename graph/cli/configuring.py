@@ -25,6 +25,11 @@ BUILTIN_TOOLS = (
     "SEARCH_KEY_HEADER",
     "SEARCH_ENGINES",
     "SEARCH_REGION",
+    "DATABASE",
+    "DATABASE_ABOUT",
+    "PAGE_TEMPLATES",
+    "SENT_MAIL",
+    *(f"SMTP_{what}" for what in ("HOST", "PORT", "SECURITY", "USERNAME", "PASSWORD", "FROM", "CA_FILE")),
 )
 """What sets up `tools.builtin:office`."""
 OTHER_VARIABLES = (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graph.plan import Risk
 from tests.builtin.calling import failure, output
 from tools import ToolRegistry, ToolSetupError
-from tools.builtin.html_tool import PageLimits, html_tool
+from tools.builtin.html_page import PageLimits, html_tool
 from tools.builtin.html_worker import answer
 
 QUICK = PageLimits(chars=10_000, template_chars=1_000, seconds=1)
@@ -140,7 +140,7 @@ async def test_the_process_has_nothing_of_the_environment(monkeypatch: pytest.Mo
         return run(*args, **options)
 
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    monkeypatch.setattr("tools.builtin.html_tool.subprocess.run", watched)
+    monkeypatch.setattr("tools.builtin.html_page.subprocess.run", watched)
     assert await _page({"template": "ok"}) == "ok"
     assert set(seen[0]) <= {"SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"}
 

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from graph.cli.configuring import OTHER_VARIABLES
+from tests.guards.source import ROOT
 from tools import ToolSetupError
 from tools.builtin.mail import email_tool
-from tools.builtin.mail_settings import SmtpSettings
+from tools.builtin.mail_settings import _VARIABLES, SmtpSettings
 
 USUAL: dict[str, Any] = {"host": "mail.example.com", "sender": "reports@example.com"}
 SECRET = "geheim-4711"
@@ -81,6 +83,13 @@ def test_settings_come_from_the_environment() -> None:
 def test_a_wrong_variable_is_named(given: dict[str, str], says: str) -> None:
     with pytest.raises(ToolSetupError, match=says):
         SmtpSettings.from_environment(given)
+
+
+def test_the_command_line_and_the_page_of_the_tools_know_the_variables() -> None:
+    read = {f"PLANRAIL_SMTP_{name}" for name in _VARIABLES}
+    page = (ROOT / "docs" / "tools.md").read_text("utf-8")
+    assert read <= set(OTHER_VARIABLES)
+    assert [name for name in sorted(read) if f"`{name}`" not in page] == []
 
 
 @pytest.mark.parametrize("content", [None, "no certificate"])

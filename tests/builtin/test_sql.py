@@ -12,8 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graph.plan import JSON, Risk
-from tools import CallFailed, CallOutcome, CallSucceeded, ToolRegistry, ToolSetupError, call_tool
-from tools.builtin.sql import sql_tool
+from tools import (
+    CallFailed,
+    CallOutcome,
+    CallSucceeded,
+    HardToolError,
+    ToolRegistry,
+    ToolSetupError,
+    call_tool,
+)
+from tools.builtin.sql import sql_tool, tables_in
 from tools.builtin.sql_results import QueryLimits
 
 QUICK = QueryLimits(seconds=0.2, busy_seconds=0.05)
@@ -235,6 +243,22 @@ def test_postgresql_without_its_driver_names_the_extra(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(ToolSetupError, match=r"pip install 'planrail\[postgres\]'"):
         sql_tool("postgresql://host/db")
+
+
+def test_the_tables_can_be_told_to_models(sales: Path, tmp_path: Path) -> None:
+    told = tables_in(sales)
+    assert told.startswith("Tables: notes(text)")
+    assert told.endswith("; sales(day, region, amount, note).")
+    with closing(sqlite3.connect(sales)) as base, base:
+        base.execute("DROP VIEW trap")
+        base.execute("CREATE VIEW totals AS SELECT region, sum(amount) AS total FROM sales GROUP BY 1")
+    assert tables_in(sales).endswith("; sales(day, region, amount, note); totals(region, total).")
+    empty = tmp_path / "empty.db"
+    sqlite3.connect(empty).close()
+    empty.touch()
+    assert tables_in(empty) == ""
+    with pytest.raises(HardToolError, match="there is no database file"):
+        tables_in(tmp_path / "none.db")
 
 
 def test_the_policy_is_that_of_a_read_and_models_are_told_the_dialect(sales: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from graph.plan import JSON
 from tools import CallFailed, CallOutcome, CallSucceeded, ToolRegistry, call_tool
-from tools.builtin.sql import sql_tool
+from tools.builtin.sql import sql_tool, tables_in
 from tools.builtin.sql_results import QueryLimits
 
 DSN = os.environ.get("PLANRAIL_TEST_POSTGRES", "postgresql:///test")
@@ -135,6 +135,10 @@ async def test_a_locked_table_is_a_soft_failure(sales: str) -> None:
 async def test_a_lost_connection_is_a_soft_failure() -> None:
     failure = await _failure("SELECT pg_terminate_backend(pg_backend_pid())")
     assert failure.kind == "soft"
+
+
+def test_the_tables_can_be_told_to_models(sales: str) -> None:
+    assert f"{sales}(day, region, amount)" in tables_in(DSN)
 
 
 @pytest.mark.usefixtures("sales")

@@ -17,12 +17,14 @@ from tools.builtin.mail_message import Attachment, Letter, build_message, messag
 from tools.builtin.mail_settings import SmtpSettings
 from tools.builtin.mail_smtp import hand_over
 from tools.builtin.paths import workspace_path
+from tools.builtin.shapes import TEXT, WHOLE, record
 from tools.builtin.workspace import Workspace
 from tools.errors import HardToolError, SoftToolError, ToolSetupError
 from tools.policy import IdempotencyKey, ReconcileAnswer, policy
 
 _TIMEOUT_SECONDS = 300.0
 _MAX_ATTACHMENTS = 20
+_RESULT = record(message_id=TEXT, to={"type": "array", "items": TEXT}, subject=TEXT, bytes=WHOLE)
 _DESCRIPTION = (
     "Send a mail. `to` is one address or several; `text` is for readers without HTML, `html` the same as a "
     "page; `attachments` are paths of files in the workspace."
@@ -57,6 +59,7 @@ def email_tool(
         risk="high",
         timeout=_TIMEOUT_SECONDS,
         max_concurrency=4,
+        output_schema=_RESULT,
         reconcile=None if post.log is None else post.happened,
     )
     def send_email(

@@ -13,6 +13,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, StructuredTool
 
 from graph.plan import JSON
+from tools.builtin.shapes import TEXT
 from tools.errors import HardToolError, SoftToolError, ToolSetupError
 from tools.policy import policy
 
@@ -57,7 +58,7 @@ def html_tool(templates: str | Path | None = None, *, limits: PageLimits | None 
     """
     bounds = limits or PageLimits()
     folder = None if templates is None else _folder(templates)
-    attached = policy(effect="read", timeout=bounds.wall_seconds + 10)
+    attached = policy(effect="read", timeout=bounds.wall_seconds + 10, output_schema=TEXT)
 
     def render_html(template: str, data: dict[str, Any] | None = None) -> str:
         return render(_request(template, None, data, folder, bounds), bounds)
@@ -68,7 +69,7 @@ def html_tool(templates: str | Path | None = None, *, limits: PageLimits | None 
         return render(_request(template, template_name, data, folder, bounds), bounds)
 
     which = "" if folder is None else " Give the template's text, or the template_name of a file. "
-    description = f"Make an HTML page from a template and data, and return it.{which} {_RULES}"
+    description = f"Make an HTML page from a template and data.{which} {_RULES}"
     function = render_html if folder is None else render_html_by_name
     return StructuredTool.from_function(attached(function), name="render_html", description=description)
 
