@@ -126,7 +126,10 @@ async def _in_thread(
         threading.Thread(target=run, name=call.name, daemon=True).start()
     except RuntimeError as error:
         return Raised(SoftToolError(f"{call.name} was not called: {error}")), 0.0
-    await asyncio.wait({answer}, timeout=call.timeout)
+    try:
+        await asyncio.wait({answer}, timeout=call.timeout)
+    finally:
+        probe.abandoned = not answer.done()
     if answer.done():
         return answer.result()
     answer.cancel()

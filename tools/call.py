@@ -103,6 +103,9 @@ def _outcome(tool: RegisteredTool, result: Attempt, probe: Probe, limit: float) 
         case TimedOut():
             message = f"{tool.name} gave no answer within {limit:g} s"
             return CallFailed(_doubtful(tool.policy), "timeout", message)
+        case Raised(error) if probe.came_back and not isinstance(error, GraphBubbleUp):
+            # The tool has done its work; it is only LangChain that will not have the answer in this form.
+            return _answer(tool, probe.returned, probe)
         case Raised(error):
             return _failure(tool, error, probe)
         case Returned(value):
@@ -119,13 +122,20 @@ def _failure(tool: RegisteredTool, error: BaseException, probe: Probe) -> CallFa
     if isinstance(error, BaseExceptionGroup) and (inner := error.subgroup(GraphBubbleUp)) is not None:
         raise inner.exceptions[0]
     if isinstance(error, ValidationError) and not probe.entered:
-        return CallFailed("hard", "bad_args", _validation_text(error))
+        code, words = _validation_fault(tool, error)
+        return CallFailed("hard", code, words, nothing_happened=True)
     return classify(error, tool.policy)
 
 
-def _validation_text(error: ValidationError) -> str:
+def _validation_fault(tool: RegisteredTool, error: ValidationError) -> tuple[str, str]:
     faults = error.errors(include_url=False, include_context=False, include_input=False)
-    return "; ".join(_problem(".".join(map(str, fault["loc"])), fault["msg"]) for fault in faults)
+    lacking = [str(fault["loc"][0]) for fault in faults if fault["loc"] and fault["loc"][0] in tool.injected]
+    if lacking:
+        return "not_injected", (
+            f"{tool.name} wants {', '.join(lacking)} from an agent's loop, which a planned call does not "
+            "have: give it a default, or leave it out"
+        )
+    return "bad_args", "; ".join(_problem(".".join(map(str, fault["loc"])), fault["msg"]) for fault in faults)
 
 
 def _answer(tool: RegisteredTool, value: object, probe: Probe) -> CallOutcome:

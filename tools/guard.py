@@ -18,6 +18,8 @@ from typing import Any, TypeVar, get_type_hints
 
 from langchain_core.tools import BaseTool
 
+from tools.drained import drained, drained_async
+
 _Tool = TypeVar("_Tool", bound=BaseTool)
 _T = TypeVar("_T")
 _busy = threading.local()
@@ -38,6 +40,7 @@ class Probe:
         self.started = time.monotonic()
         self.entered = False
         self.returned: object = None
+        self.came_back = False
         self.raised: BaseException | None = None
         self.task: asyncio.Task[Any] | None = None
         self.abandoned = False
@@ -91,7 +94,8 @@ def _guarded_run(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         probe.entered = True
         try:
-            probe.returned = original(self, *args, **kwargs)
+            probe.returned = drained(original(self, *args, **kwargs), lambda: not probe.abandoned)
+            probe.came_back = True
         except BaseException as error:
             probe.raised = error
             raise
@@ -108,7 +112,8 @@ def _guarded_arun(original: Callable[..., Awaitable[Any]]) -> Callable[..., Awai
         probe.entered = True
         probe.task = asyncio.current_task()
         try:
-            probe.returned = await _watched(original(self, *args, **kwargs), probe)
+            probe.returned = await _metered(_answer(original(self, *args, **kwargs)), probe)
+            probe.came_back = True
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:
@@ -134,8 +139,8 @@ def _in_place_of(original: Callable[..., Any], guard: Callable[..., _T]) -> Call
     return wrapped
 
 
-async def _watched(answer: Awaitable[Any], probe: Probe) -> Any:
-    return await (_metered(answer, probe) if inspect.iscoroutine(answer) else answer)
+async def _answer(given: Awaitable[Any]) -> Any:
+    return await drained_async(given if inspect.isasyncgen(given) else await given)
 
 
 @types.coroutine

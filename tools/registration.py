@@ -17,6 +17,7 @@ from tools.hints import hinted_policy
 from tools.injected import arguments_model, call_id_argument, injected_arguments, key_argument
 from tools.json_schema import schema_fault, validator_of, with_properties
 from tools.policy import UNKNOWN_TOOL_POLICY, ToolPolicy, declared_policy
+from tools.prepared import prepared
 from tools.registered import ALL_ARGS, RegisteredTool
 
 AnyTool: TypeAlias = BaseTool | Callable[..., Any]
@@ -32,8 +33,9 @@ def register(item: AnyTool, policies: Mapping[str, ToolPolicy]) -> RegisteredToo
     Raises:
         ToolSetupError: The tool cannot be used; the message says why.
     """
-    tool = item if isinstance(item, BaseTool) else _from_function(item)
-    declared = policies.get(tool.name) or declared_policy(item) or declared_policy(tool)
+    given = item if isinstance(item, BaseTool) else _from_function(item)
+    tool = prepared(given)
+    declared = policies.get(tool.name) or declared_policy(item) or declared_policy(given)
     policy = declared or hinted_policy(tool.metadata) or UNKNOWN_TOOL_POLICY
     injected = injected_arguments(tool)
     schema = _args_schema(tool, injected)
@@ -82,7 +84,10 @@ def _args_schema(tool: BaseTool, injected: frozenset[str]) -> dict[str, Any]:
         raise ToolSetupError(f"the arguments of {tool.name!r} have no JSON Schema ({reason})") from error
     properties = {name: part for name, part in schema.get("properties", {}).items() if name not in injected}
     required = [name for name in schema.get("required", []) if name not in injected]
-    return schema | {"properties": properties, "required": required}
+    model = arguments_model(tool)
+    takes_more = model is not None and model.model_config.get("extra") == "allow"
+    further = {"additionalProperties": True} if takes_more else {}
+    return schema | further | {"properties": properties, "required": required}
 
 
 def _own_schema(schema: dict[str, Any]) -> dict[str, Any]:

@@ -3,28 +3,32 @@
 What JSON lacks gets a documented form:
 
 ==============================  ==========================================================
-tuple, deque                    list
-named tuple, dataclass          object of its fields
+tuple, deque, other sequences   list
+generator, map, filter, zip     list of its items
+named tuple, dataclass, attrs   object of its fields
+row of a database, namespace    object of its fields
 set, frozenset                  sorted list
 enum member                     its value
 date, time, datetime            ISO 8601 text
 timedelta                       seconds
-Decimal, UUID, path             text
+Decimal, UUID, path, fraction   text
+IP address or network           text
 int beyond 64 bits              its digits as text
 bytes                           ``{"$bytes": base64}``
 pydantic model                  its own JSON form
 message                         its content; text blocks joined to one text
 numpy array, pandas frame       list; list of row objects with null for missing values
+polars frame, pyarrow table     list of row objects
 NUL, half a surrogate pair      U+FFFD, because databases refuse them in text
 ==============================  ==========================================================
 
-Anything else, NaN and infinities, cycles, and nesting beyond `MAX_DEPTH` raise `UnsupportedResult`.
+A generator is taken to its end while the tool's time runs. Anything else, NaN and infinities, cycles, and
+nesting beyond `MAX_DEPTH` raise `UnsupportedResult`.
 """
 
 import base64
 import dataclasses
 import datetime as dt
-import inspect
 import json
 import math
 import re
@@ -41,6 +45,7 @@ from pydantic import BaseModel
 
 from graph.plan import JSON, canonical_json
 from tools.errors import UnsupportedResult
+from tools.plainer import is_missing, plainer
 
 MAX_DEPTH = 64
 """Levels of nesting; also what a plan may nest, so that any result can become an argument."""
@@ -160,37 +165,7 @@ def _container(value: object, path: str, depth: int) -> JSON:
     if isinstance(value, Set):
         members = [_convert(item, f"{path}{{}}", depth + 1) for item in value]
         return sorted(members, key=canonical_json)
-    return _foreign(value, path, depth)
-
-
-def _foreign(value: object, path: str, depth: int) -> JSON:
-    """Convert numpy's and pandas' objects without importing either."""
-    library = type(value).__module__.partition(".")[0]
-    if library == "pandas" and hasattr(value, "to_dict") and hasattr(value, "columns"):
-        return _convert(_nulled(value.to_dict(orient="records")), path, depth)
-    if library == "pandas" and type(value).__name__ == "NAType":
-        return None
-    if library in {"numpy", "pandas"} and hasattr(value, "tolist"):
-        plain = value.tolist()
-        return _convert(_nulled(plain) if library == "pandas" else plain, path, depth)
-    if inspect.iscoroutine(value):
-        value.close()
-        raise UnsupportedResult(f"{path} is a coroutine that nobody awaited; declare the tool with async def")
-    raise UnsupportedResult(f"{path} is a {type(value).__qualname__}, which has no JSON form; {_REMEDY}")
-
-
-def _nulled(value: object) -> object:
-    """Return pandas' missing values, which are NaN or NaT in a column, as None."""
-    if isinstance(value, list):
-        return [_nulled(item) for item in value]
-    if isinstance(value, dict):
-        return {key: _nulled(item) for key, item in value.items()}
-    return None if isinstance(value, (float, dt.datetime)) and _is_missing(value) else value
-
-
-def _is_missing(value: object) -> bool:
-    """Tell NaN and pandas' NaT, which alone differ from themselves."""
-    return value != value  # noqa: PLR0124
+    return _convert(plainer(value, path), path, depth + 1)
 
 
 def _dump(model: BaseModel) -> object:
@@ -248,7 +223,7 @@ _SCALARS: tuple[tuple[type | tuple[type, ...], _Converter], ...] = (
     (str, lambda value, _: clean_text(str(value))),
     (int, lambda value, _: _integer(value)),
     (float, _float),
-    ((dt.date, dt.time), lambda value, _: None if _is_missing(value) else value.isoformat()),
+    ((dt.date, dt.time), lambda value, _: None if is_missing(value) else value.isoformat()),
     (dt.timedelta, lambda value, _: value.total_seconds()),
     (Decimal, _decimal),
     ((uuid.UUID, PurePath), lambda value, _: clean_text(str(value))),
