@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import ssl
+import subprocess
 import sys
 import tracemalloc
 from collections.abc import Awaitable, Callable, Iterator
@@ -16,6 +17,7 @@ from langchain_core.tools import BaseTool
 from tests.builtin.calling import called, failure, output, refusal
 from tests.builtin.site import Site, site
 from tests.builtin.test_addresses import REFUSED
+from tests.guards.source import ROOT
 from tools import CallSucceeded, ToolRegistry
 from tools.builtin import WebLimits, http_get
 
@@ -357,6 +359,37 @@ async def test_a_certificate_is_held_against_the_name_and_not_the_address(
     url = {"url": f"https://site.example:{secure.port}/"}
     assert await refusal(untrusting, "http_get", url) == "bad_certificate"
     assert len(secure.asked) == 1
+
+
+FIRST_FETCH = """
+import asyncio, sys
+from blockbuster import blockbuster_ctx
+from tools.builtin.address import read_allowed
+from tools.builtin.fetch import WebLimits, WebRules, fetch
+
+async def main():
+    with blockbuster_ctx():  # any read of a file on the event loop is an error from here on
+        page = await fetch(sys.argv[1], WebRules((read_allowed("127.0.0.1"),)), WebLimits())
+    print(page.body.decode())
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_the_event_loop_of_a_server_never_waits_for_a_disk(web: Site, secure: Site, scheme: str) -> None:
+    """Servers such as `langgraph dev` refuse calls that block; a process loads most at its first fetch."""
+    pytest.importorskip("blockbuster")
+    web.answers("/", "plain")
+    url = f"{web.url}/" if scheme == "http" else f"https://127.0.0.1:{secure.port}/"
+    script = [sys.executable, "-c", FIRST_FETCH, url]
+    done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
+    if scheme == "http":
+        assert (done.stdout, done.returncode) == ("plain\n", 0), done.stderr
+    else:
+        assert done.stderr.splitlines()[-1].startswith(
+            "httpx2.ConnectError: [SSL: CERTIFICATE_VERIFY_FAILED]"
+        )
 
 
 def test_the_policy_is_that_of_a_read_with_time_for_its_own_message() -> None:

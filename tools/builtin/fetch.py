@@ -123,10 +123,8 @@ async def _hop(
     target: Target, rules: WebRules, limits: WebLimits, headers: Mapping[str, str]
 ) -> Page | Target:
     addresses = await checked_addresses(target, rules)
-    # A transport for each hop: no connection, cookie or session of another host is ever used again.
-    async with httpx2.AsyncHTTPTransport(
-        verify=rules.tls or _system_trust(), trust_env=False, proxy=rules.proxy
-    ) as transport:
+    # One for each hop: no connection, cookie or TLS session of another host is ever used again.
+    async with await asyncio.to_thread(_transport, target, rules) as transport:
         response = await _answer(transport, target, addresses, limits, headers)
         try:
             return _redirected(target, response) or await _page(target, response, limits)
@@ -207,6 +205,18 @@ async def _page(target: Target, response: httpx2.Response, limits: WebLimits) ->
     return Page(str(target.url), response.status_code, content_type, body, truncated)
 
 
+def _transport(target: Target, rules: WebRules) -> httpx2.AsyncHTTPTransport:
+    """Get ready to connect; reads certificates from disk, which the event loop must not wait for."""
+    trust = (rules.tls or _system_trust()) if target.url.scheme == "https" else _nobody()
+    return httpx2.AsyncHTTPTransport(verify=trust, trust_env=False, proxy=rules.proxy)
+
+
 @functools.cache
 def _system_trust() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
+
+
+@functools.cache
+def _nobody() -> ssl.SSLContext:
+    """What a connection without TLS never uses: it trusts no certificate."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
