@@ -1,6 +1,8 @@
 """`send_email` with a real SMTP server on loopback."""
 
+import asyncio
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -178,6 +180,30 @@ async def test_an_answer_that_does_not_come_leaves_a_doubt(office: PostOffice) -
     office.answers["DATA"] = "4"  # aiosmtpd sends it as it is, and it is no reply
     failure = await _failure(office.settings())
     assert failure.kind == "unknown"
+
+
+async def test_a_try_that_ran_out_of_time_is_over_once_it_is_told_not_sent(
+    office: PostOffice, tmp_path: Path
+) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow() -> str:
+        asked.set()
+        go_on.wait(30)
+        return "250 OK"
+
+    office.answers["RCPT"] = slow
+    tool = _tools(office.settings(), sent_mail=tmp_path / "sent.db")["send_email"]
+    sending = asyncio.create_task(call_tool(tool, LETTER, key="k1", timeout=20))
+    await asyncio.to_thread(asked.wait, 20)
+    assert (await reconcile(tool, LETTER, key="k1")).happened == "not_done"
+    go_on.set()
+    late = await sending
+    assert isinstance(late, CallFailed)
+    assert (late.kind, office.received) == ("soft", [])
+    del office.answers["RCPT"]
+    assert isinstance(await call_tool(tool, LETTER, key="k1"), CallSucceeded)
+    assert len(office.received) == 1
 
 
 async def test_a_mail_of_one_key_is_sent_once(office: PostOffice, tmp_path: Path) -> None:
