@@ -109,7 +109,18 @@ def part_messages(
 def problems_message(problems: Sequence[PlanProblem]) -> str:
     """A faulty plan's way back to the model, with codes and step ids."""
     lines = "\n".join(f"- {told(problem)}" for problem in problems)
-    return f"This plan cannot run:\n{lines}\nReply with the whole corrected JSON object."
+    return (
+        f"This plan cannot run:\n{lines}\nReply with the whole corrected JSON object. "
+        "Leave a step out that the request does not need."
+    )
+
+
+def lookups_only(tool: str) -> str:
+    """The question about a plan that does nothing, for a goal that seems to ask for it."""
+    return (
+        f"This plan only looks things up. If the request asks for what {tool} does, reply with the whole "
+        "plan and that step at its end; if not, repeat the plan."
+    )
 
 
 def told(problem: PlanProblem) -> str:

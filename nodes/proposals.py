@@ -8,12 +8,13 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from graph.plan import Plan, PlanProblem, Sources, json_fault, parse_plan
+from nodes.decide.needless import forgotten_write, needless_lookups, without_steps
 from nodes.endpoint.mending import mended
 from nodes.endpoint.plan_reading import meaning_of
 from nodes.endpoint.plan_schema import plan_form
 from nodes.endpoint.structured import OUTPUT_REJECTED, ask_object
 from nodes.models import Ask
-from nodes.prompts import problems_message, told
+from nodes.prompts import lookups_only, problems_message, told
 from nodes.replies import BadReply
 from nodes.session import RunSession
 from tools import CallFailed, ToolRegistry
@@ -58,9 +59,7 @@ async def propose(
         how: How the question is put and charged; as the role's own when absent.
     """
     settings, tools = session.settings, registry or session.engine.registry
-
-    def judged(said: dict[str, Any]) -> Proposal:
-        return _proposal(said, lambda plan: read(mended(plan, tools, completed)), check)
+    judging = _Judging(lambda plan: read(mended(plan, tools, completed)), check, tools, settings.plan_repairs)
 
     def refused(why: str) -> None:
         session.emit({"type": "plan_refused", "step": None, "message": why})
@@ -73,23 +72,67 @@ async def propose(
         on_redo=refused,
     )
     form = plan_form(tools, settings.max_steps, answers=role == "planner")
-    found = await ask_object(session, how, messages, form, read=judged, redos=settings.plan_repairs)
+    found = await ask_object(session, how, messages, form, read=judging, redos=settings.plan_repairs)
     return found if isinstance(found, Proposal) else Proposal(cannot=_why_none(role, found))
 
 
-def _proposal(said: dict[str, Any], read: Read, check: Check) -> Proposal:
-    """The model's object judged; raises BadReply with all that is wrong with it."""
-    fault = json_fault(said)
-    if fault is not None:
-        raise BadReply(fault)
-    meaning = meaning_of(said)
-    if meaning.plan is None:
-        return Proposal(answer=meaning.answer, cannot=meaning.cannot)
-    plan, problems = read({key: value for key, value in meaning.plan.items() if key != "repairs"})
-    problems = [*problems, *(check(plan) if plan is not None and not problems else ())]
-    if plan is None or problems:
-        raise BadReply("; ".join(map(told, problems)), words=problems_message(problems))
-    return Proposal(plan=plan)
+@dataclass
+class _Judging:
+    """Judges the replies to one question, one after another.
+
+    The same plan once more is not sent back again: a model that says it twice says it ever after. Before
+    a plan is given up, needless lookups that only a made-up value keeps from running are left out of it.
+    """
+
+    read: Read
+    check: Check
+    tools: ToolRegistry
+    redos: int
+    last: Any = None
+    questioned: bool = False
+
+    def __call__(self, said: dict[str, Any]) -> Proposal:
+        """What the model's object proposes; raises BadReply with all that is wrong with it."""
+        again, self.last = said == self.last, said
+        final = again or self.redos == 0
+        self.redos -= 1
+        fault = json_fault(said)
+        if fault is not None:
+            raise BadReply(fault)
+        meaning = meaning_of(said)
+        if meaning.plan is None:
+            return Proposal(answer=meaning.answer, cannot=meaning.cannot)
+        given = {key: value for key, value in meaning.plan.items() if key != "repairs"}
+        return self._plan(given, final=final)
+
+    def _plan(self, given: dict[str, Any], *, final: bool) -> Proposal:
+        plan, problems = self._checked(given)
+        needless = needless_lookups(plan, problems, self.tools) if plan is not None and final else ()
+        if needless and _is_list_of_objects(given.get("steps")):
+            plan, problems = self._checked(without_steps(given, needless))
+        if plan is None or problems:
+            words = problems_message(problems)
+            raise BadReply("; ".join(map(told, problems)), words=words, final=final)
+        if not final and not self.questioned:
+            self._question(plan)
+        return Proposal(plan=plan)
+
+    def _checked(self, given: dict[str, Any]) -> tuple[Plan | None, list[PlanProblem]]:
+        plan, problems = self.read(given)
+        return plan, [*problems, *(self.check(plan) if plan is not None and not problems else ())]
+
+    def _question(self, plan: Plan) -> None:
+        """Ask once whether only looking things up is meant, when the goal names what a tool does."""
+        tool = forgotten_write(plan, plan.goal, self.tools)
+        if tool is not None:
+            self.questioned = True
+            raise BadReply(
+                f"the plan only looks things up, without {tool.name}", words=lookups_only(tool.name)
+            )
+
+
+def _is_list_of_objects(steps: Any) -> bool:
+    return isinstance(steps, list) and all(isinstance(step, dict) for step in steps)
 
 
 def _why_none(role: str, failed: CallFailed) -> str:

@@ -29,13 +29,15 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 class BadReply(Exception):  # noqa: N818 (a reply is bad; nothing of the program is in error)
     """The reply does not fit; the message says why, in words a model can act on.
 
-    `words` are those in which the model is told, when the message alone would not do.
+    `words` are those in which the model is told, when the message alone would not do; `final` says that
+    telling it has no use any more.
     """
 
-    def __init__(self, message: str, *, words: str | None = None) -> None:
+    def __init__(self, message: str, *, words: str | None = None, final: bool = False) -> None:
         """Tell the fault."""
         super().__init__(message)
         self.words = words
+        self.final = final
 
 
 def text_of(reply: AIMessage) -> str:

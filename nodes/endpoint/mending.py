@@ -11,7 +11,7 @@ from nodes.endpoint.near_json import NotReadable, read_value
 from tools import RegisteredTool, ToolRegistry
 
 _KNOWN_FIELDS = frozenset(name for kind in (ToolStep, LlmStep, AgentStep) for name in kind.model_fields)
-_NULL_SAYS_NOTHING = ("require_approval", "optional", "on_dependency_failure")
+_NULL_SAYS_NOTHING = ("require_approval", "optional", "on_dependency_failure", "verify", "when")
 """Fields that a plan's schema makes a model give, with null for what it does not want to say."""
 
 
@@ -35,7 +35,8 @@ def mended(plan: Mapping[str, Any], registry: ToolRegistry, known: AbstractSet[s
     work = [_Mending(dict(step), index, registry, {*ids, *known}) for index, step in enumerate(steps)]
     for each in work:
         each.run()
-    notes = [note for each in work for note in each.notes]
+    before = plan.get("repairs")
+    notes = [*(before if isinstance(before, list) else []), *(note for each in work for note in each.notes)]
     return {**plan, "steps": [each.step for each in work], **({"repairs": notes} if notes else {})}
 
 

@@ -79,7 +79,10 @@ async def ask_object(
     read: Callable[[dict[str, Any]], Answer],
     redos: int,
 ) -> Answer | CallFailed:
-    """What `read` makes of the model's object; a BadReply from it goes back, at most `redos` times."""
+    """What `read` makes of the model's object; a BadReply from it goes back, at most `redos` times.
+
+    One that is final does not.
+    """
     asked = list(messages)
     problem = ""
     for _ in range(redos + 1):
@@ -93,6 +96,8 @@ async def ask_object(
             words = bad.words or f"That does not fit: {problem}. {form.told}"
             asked = [*asked, *said(reply), HumanMessage(words)]
             how.on_redo(problem)
+            if bad.final:
+                break
     return CallFailed("hard", OUTPUT_REJECTED, problem)
 
 

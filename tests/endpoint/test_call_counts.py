@@ -43,8 +43,8 @@ async def test_one_lookup_costs_one_call_and_two_with_an_answer_in_words() -> No
 
 
 async def test_a_faulty_plan_costs_one_call_more_for_each_time_it_goes_back() -> None:
-    faulty = obj({"plan": {"steps": [{"id": "s1", "action": "tool", "tool": "nothing"}]}})
-    result, requests = await _cost(faulty)
+    steps = [{"id": "s1", "action": "tool", "tool": f"nothing {n}"} for n in range(4)]
+    result, requests = await _cost(*(obj({"plan": {"steps": [step]}}) for step in steps))
     assert result["status"] == "failed"
     assert "unknown_tool in s1" in result["reason"]
     assert len(requests) == 3
