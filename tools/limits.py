@@ -1,5 +1,6 @@
-"""What all runs of one graph share about its tools: rates, breakers, and equal calls under way."""
+"""What all runs of one graph share about its tools: places, rates, breakers, equal calls under way."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, TypeAlias
@@ -31,28 +32,33 @@ class Shut:
     failure: CallFailed
 
 
+@dataclass(frozen=True, slots=True)
+class Full:
+    """As many calls as may be are under way; whoever asked is told when one of them has ended."""
+
+
 @dataclass(slots=True)
 class Passed:
-    """Leave to make one call. `settle` tells how it ended; `close` gives leave back in any case."""
+    """Leave to make one call. `settle` tells how it ended; `close` gives leave back, and must be called."""
 
-    breaker: Breaker | None = None
+    gate: "ToolGate | None" = None
+    session: str | None = None
     given: BreakerPass | None = None
 
     def settle(self, outcome: CallOutcome, now: float) -> None:
         """Count how the call ended, at `now` in seconds."""
-        self._leave(now, failed=looks_down(outcome))
+        given, self.given = self.given, None
+        if self.gate is not None and given is not None:
+            self.gate.count(given, now, failed=looks_down(outcome))
 
     def close(self, now: float) -> None:
-        """Give back what `settle` has not."""
-        self._leave(now, failed=None)
-
-    def _leave(self, now: float, *, failed: bool | None) -> None:
-        given, self.given = self.given, None
-        if self.breaker is not None and given is not None:
-            self.breaker.leave(given, now, failed=failed)
+        """Give back the place, and what `settle` has not."""
+        gate, self.gate = self.gate, None
+        if gate is not None:
+            gate.leave(self.session, self.given, now)
 
 
-Entry: TypeAlias = Passed | Later | Shut
+Entry: TypeAlias = Passed | Later | Full | Shut
 
 
 def looks_down(outcome: CallOutcome) -> bool | None:
@@ -63,33 +69,72 @@ def looks_down(outcome: CallOutcome) -> bool | None:
 
 
 class ToolGate:
-    """One tool's rate and breaker; for any number of threads. Times are seconds since any moment."""
+    """One tool's places, rate and breaker; for any number of threads. Times are seconds since any moment."""
 
     def __init__(self, name: str, policy: ToolPolicy) -> None:
         """Begin with nothing called."""
         self.name = name
         self._breaker = Breaker(policy.breaker) if policy.breaker is not None else None
         self._window = RateWindow(policy.rate) if policy.rate is not None else None
+        self._most = policy.max_concurrency
+        self._inside = 0
+        self._sessions: set[str] = set()
+        self._waiting: set[Callable[[], None]] = set()
+        self._lock = Lock()
 
-    def enter(self, now: float) -> Entry:
-        """Ask to make one call now. What is let through must be settled or closed."""
-        passed = self._past_breaker(now)
-        if isinstance(passed, Passed) and self._window is not None:
-            wait = self._window.take(now)
-            if wait > 0:
-                passed.close(now)
-                return Later(wait)
-        return passed
+    def enter(self, now: float, session: str | None, wake: Callable[[], None]) -> Entry:
+        """Ask to make one call now. What is let through must be closed.
 
-    def _past_breaker(self, now: float) -> Passed | Shut:
-        if self._breaker is None:
-            return Passed()
-        entered = self._breaker.enter(now)
-        if isinstance(entered, BreakerPass):
-            return Passed(self._breaker, entered)
-        again = f"for another {entered:.0f} s" if entered > 0 else "until a call under way shows how it is"
+        Args:
+            now: The time.
+            session: The session that the call works in, for tools that have any.
+            wake: Called once, from any thread, when there may be room again after `Full`.
+        """
+        with self._lock:
+            given = self._breaker.enter(now) if self._breaker is not None else None
+            if isinstance(given, float):
+                return self._shut(given)
+            entry = self._room(now, session, wake)
+            if isinstance(entry, Passed):
+                entry.given = given
+            elif given is not None:
+                self.count(given, now, failed=None)
+            return entry
+
+    def _room(self, now: float, session: str | None, wake: Callable[[], None]) -> Entry:
+        full = self._most is not None and self._inside >= self._most
+        if full or session in self._sessions:
+            self._waiting.add(wake)
+            return Full()
+        wait = self._window.take(now) if self._window is not None else 0.0
+        if wait > 0:
+            return Later(wait)
+        self._inside += 1
+        if session is not None:
+            self._sessions.add(session)
+        return Passed(self, session)
+
+    def count(self, given: BreakerPass, now: float, *, failed: bool | None) -> None:
+        """Tell the breaker how a call ended; None when that shows nothing."""
+        if self._breaker is not None:
+            self._breaker.leave(given, now, failed=failed)
+
+    def leave(self, session: str | None, given: BreakerPass | None, now: float) -> None:
+        """Take a place back, and wake all who wait for one."""
+        if given is not None:
+            self.count(given, now, failed=None)
+        with self._lock:
+            self._inside -= 1
+            if session is not None:
+                self._sessions.discard(session)
+            waiting, self._waiting = self._waiting, set()
+        for wake in waiting:
+            wake()
+
+    def _shut(self, seconds: float) -> Shut:
+        again = f"for another {seconds:.0f} s" if seconds > 0 else "until a call under way shows how it is"
         words = f"{self.name} kept failing and is left alone {again}; no call was made"
-        return Shut(CallFailed("soft", BREAKER_OPEN, words))
+        return Shut(CallFailed("soft", BREAKER_OPEN, words, nothing_happened=True))
 
 
 @dataclass(frozen=True)
@@ -101,9 +146,10 @@ class ToolLimits:
     _lock: Any = field(default_factory=Lock, repr=False, compare=False)
 
     def gate(self, tool: RegisteredTool) -> ToolGate | None:
-        """The tool's gate, the same for all runs; None for a tool without rate and breaker."""
+        """The tool's gate, the same for all runs; None for a tool that may be called at any time."""
         policy = tool.policy
-        if policy.rate is None and policy.breaker is None:
+        kept = (policy.rate, policy.breaker, policy.max_concurrency, policy.session_arg)
+        if all(each is None for each in kept):
             return None
         with self._lock:
             if tool.name not in self._gates:

@@ -83,4 +83,8 @@ class RateWindow:
             self._latest = max(self._latest, math.floor(now * 1000))
             item = RateItem("call", self._latest)
             self._bucket.leak(self._latest)
-            return 0.0 if self._bucket.put(item) else max(int(self._bucket.waiting(item)), 1) / 1000
+            if self._bucket.put(item):
+                return 0.0
+            wait = self._bucket.waiting(item)
+            assert isinstance(wait, int), "a bucket in memory answers at once"
+            return max(wait, 1) / 1000

@@ -1,16 +1,16 @@
 """Caps: how many steps run at once, in all, per tool and per session of a stateful tool, and how often."""
 
 import asyncio
+import contextlib
 import heapq
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Protocol, TypeAlias
 
 from tools import CallFailed
-from tools.limits import Entry, Later, Passed, Shut
+from tools.limits import Entry, Full, Later, Passed, Shut
 
 GLOBAL_CAP = "all"
 
@@ -20,15 +20,15 @@ _FREE = Passed()
 
 
 class Gate(Protocol):
-    """What a tool's rate and breaker say, asked at the moment a place is given."""
+    """What a tool's own places, rate and breaker say, asked at the moment a place is given."""
 
     @property
     def name(self) -> str:
         """The same for all calls that it judges alike."""
         ...
 
-    def enter(self) -> Entry:
-        """Ask to make one call now."""
+    def enter(self, wake: Callable[[], None]) -> Entry:
+        """Ask to make one call now; `wake` is called when there may be room after there was none."""
         ...
 
     def close(self, passed: Passed) -> None:
@@ -84,8 +84,9 @@ class Admission:
         self._waiters: dict[Group, list[_Waiter]] = {}
         self._alarms: dict[Group, asyncio.Task[None]] = {}
         self._sequence = count()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def slot(self, demand: Demand, priority: float) -> AsyncIterator[Passed]:
         """Hold one place under every cap of `demand`; a higher `priority` is admitted earlier.
 
@@ -102,7 +103,8 @@ class Admission:
         if not self._waiters and demand.gate is None and demand.fits(self.running):
             self.running.update(demand.limits.keys())
             return _FREE
-        admitted: asyncio.Future[Passed] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        admitted: asyncio.Future[Passed] = self._loop.create_future()
         waiter = _Waiter((-priority, next(self._sequence)), demand, admitted)
         heapq.heappush(self._waiters.setdefault(demand.group, []), waiter)
         self._admit()
@@ -151,10 +153,12 @@ class Admission:
         demand = waiter.demand
         if not demand.fits(self.running):
             return False
-        entry = demand.gate.enter() if demand.gate is not None else _FREE
+        entry = demand.gate.enter(self._wake) if demand.gate is not None else _FREE
         match entry:
             case Later(seconds):
                 self._wake_in(seconds, demand)
+                return False
+            case Full():
                 return False
             case Shut(failure):
                 waiter.admitted.set_exception(NotAdmitted(failure))
@@ -162,6 +166,12 @@ class Admission:
                 self.running.update(demand.limits.keys())
                 waiter.admitted.set_result(entry)
         return True
+
+    def _wake(self) -> None:
+        """Look again soon: another run, perhaps on another event loop, has given a place back."""
+        assert self._loop is not None
+        with contextlib.suppress(RuntimeError):  # that loop is closed, and nobody waits here any more
+            self._loop.call_soon_threadsafe(self._admit)
 
     def _wake_in(self, seconds: float, demand: Demand) -> None:
         group, gate = demand.group, demand.gate

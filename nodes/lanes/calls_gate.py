@@ -1,6 +1,6 @@
-"""When a tool may be called: the caps of the run, and the rate and breaker that all runs share."""
+"""When a tool may be called: the cap of the run, and the places, rate and breaker that all runs share."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,15 +15,13 @@ RATE_LIMITED = "rate_limited"
 
 
 def demand_of(run: StepRun, tool: RegisteredTool, args: Mapping[str, Any]) -> Demand:
-    """The caps this call counts against: all steps, its tool's, its session's, with its tool's gate."""
+    """What this call counts against: the run's cap, and what its tool shares with other runs."""
     limits = {GLOBAL_CAP: run.session.settings.max_concurrency}
-    policy = tool.policy
-    if policy.max_concurrency is not None:
-        limits[f"tool:{tool.name}"] = policy.max_concurrency
-    if policy.session_arg is not None:
-        limits[f"session:{tool.name}:{session_of(tool, args)}"] = 1
     gate = run.session.engine.limits.gate(tool)
-    return Demand(limits, None if gate is None else RunGate(run, tool, gate))
+    if gate is None:
+        return Demand(limits)
+    session = session_of(tool, args) if tool.policy.session_arg is not None else None
+    return Demand(limits, RunGate(run, tool, gate, session))
 
 
 def session_of(tool: RegisteredTool, args: Mapping[str, Any]) -> str:
@@ -39,17 +37,18 @@ class RunGate:
     run: StepRun
     tool: RegisteredTool
     gate: ToolGate
+    session: str | None
 
     @property
     def name(self) -> str:
-        return self.gate.name
+        return self.gate.name if self.session is None else f"{self.gate.name} {self.session}"
 
-    def enter(self) -> Entry:
-        entry = self.gate.enter(self._now)
+    def enter(self, wake: Callable[[], None]) -> Entry:
+        entry = self.gate.enter(self._now, self.session, wake)
         late = self.run.spent.no_time_for(entry.seconds) if isinstance(entry, Later) else None
         if late is None or not isinstance(entry, Later):
             return entry
-        words = f"{self.name} takes {self.tool.policy.rate}, the next in {entry.seconds:.1f} s; {late}"
+        words = f"{self.tool.name} takes {self.tool.policy.rate}, the next in {entry.seconds:.1f} s; {late}"
         return Shut(CallFailed("soft", RATE_LIMITED, words, nothing_happened=True))
 
     def close(self, passed: Passed) -> None:

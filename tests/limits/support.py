@@ -1,7 +1,7 @@
 """A clock that only moves when somebody sleeps, and graphs that go by it."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -78,7 +78,7 @@ def step(step_id: str, tool: str, *after: str, **more: Any) -> Json:
     return {"id": step_id, "action": "tool", "tool": tool, "args": args, "depends_on": after, **more}
 
 
-def wish(*steps: Json) -> Json:
+def wish(*steps: Json) -> Any:
     return {"goal": "g", "plan": {"goal": "g", "steps": list(steps)}}
 
 
@@ -93,6 +93,3 @@ def rows(document: Json) -> dict[str, Json]:
 def run(graph: PlanrailGraph, *steps: Json, name: str = "t", **more: Any) -> Json:
     document: Json = graph.invoke(wish(*steps), thread(name), **more)
     return document
-
-
-Check = Callable[[Json], None]

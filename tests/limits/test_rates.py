@@ -104,7 +104,7 @@ def test_all_steps_of_all_runs_are_called_within_the_rate(
     graph = house.graph(InMemorySaver(), InMemoryStore())
     plan = wish(*(step(f"s{n}", "rated", args={"n": n}) for n in range(steps)))
 
-    async def all_runs() -> list[Any]:
+    async def all_runs() -> Any:
         return await asyncio.gather(*(graph.ainvoke(plan, thread(f"r{n}")) for n in range(runs)))
 
     documents = asyncio.run(all_runs())
@@ -160,16 +160,16 @@ def test_a_wait_that_the_budget_of_time_does_not_allow_is_not_begun(tmp_path: Pa
 
 
 async def test_a_run_that_is_cancelled_while_it_waits_leaves_nothing_behind(tmp_path: Path) -> None:
-    clock = Clock()
-    register = Register(clock, rate="1/min")
-    house = House(tmp_path / "runs.db", register.tools(), clock)
     waits = asyncio.Event()
 
-    async def sleep(_seconds: float) -> None:
-        waits.set()
-        await asyncio.Event().wait()
+    class Standing(Clock):
+        async def sleep(self, seconds: float) -> None:
+            waits.set()
+            await asyncio.Event().wait()
 
-    clock.sleep = sleep  # type: ignore[method-assign]
+    clock = Standing()
+    register = Register(clock, rate="1/min")
+    house = House(tmp_path / "runs.db", register.tools(), clock)
     with house.opened() as graph:
         task = asyncio.ensure_future(graph.ainvoke(wish(step("a", "rated"), step("b", "rated")), thread()))
         await waits.wait()

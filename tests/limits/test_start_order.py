@@ -76,7 +76,7 @@ def _plans(draw: st.DrawFn) -> tuple[list[Json], dict[str, float]]:
 def test_with_one_place_every_start_is_of_the_longest_rest_that_waits(
     given_: tuple[list[Json], dict[str, float]],
 ) -> None:
-    """What a step's end makes ready waits from when its result is written down: for the next place but one."""
+    """What a step's end makes ready waits from when its result is written: for the next place but one."""
     steps, seconds = given_
     clock = Clock()
     watch = Stopwatch(clock, **seconds)
