@@ -1,7 +1,7 @@
 """Where runs are kept: the SQLite checkpointer and store, run locks, and the journal of steps."""
 
 from checkpoints.durations import add_durations, mean_durations
-from checkpoints.entries import OutputRef, RunEntry, StepEntry, StepError
+from checkpoints.entries import UNEXPECTED_RESULT, OutputRef, RunEntry, StepEntry, StepError
 from checkpoints.errors import (
     RunBusyError,
     RunIdError,
@@ -18,6 +18,7 @@ from checkpoints.run_lock import RunLock
 from checkpoints.runs import find_run, list_runs
 
 __all__ = [
+    "UNEXPECTED_RESULT",
     "Journal",
     "KeptResult",
     "OpenedStore",

@@ -13,6 +13,9 @@ from graph.plan.statuses import RunStatus, StepStatus
 ENTRY_FORMAT = 1
 """Version of the records below; a record that gains or changes a field gets the next one."""
 
+UNEXPECTED_RESULT = "unexpected_result"
+"""The code of a step whose call did its work and whose result is not what the plan expects."""
+
 UtcTime = Annotated[AwareDatetime, AfterValidator(lambda time: time.astimezone(UTC))]
 
 
@@ -49,6 +52,10 @@ class StepEntry(_Record):
     lacked: `{"path": ...}` or `{"value": ...}`. `items` is how many items a map step has.
     `age` is how many seconds old a result was that an earlier, equal call had given, `stale` that it was
     taken because the tool failed; `fallback_tool` is the tool that was called in the place of `tool`.
+    `taken` is true once the step's condition was found to hold. `fallback` is there once the step's own work
+    has failed for good and the plan's fallback took its place: `{"tool", "after": the error, "decided": id
+    of the approval of that work, "tries": its attempts}`, with `"done": {"tool", "args", "digest",
+    "idempotency_key", "at"}` where it was a write that happened and gave what nobody expected.
     """
 
     format: int = ENTRY_FORMAT
@@ -85,6 +92,16 @@ class StepEntry(_Record):
     fallback_tool: str | None = None
     planned: JSON = None
     items: int | None = None
+    taken: bool | None = None
+    fallback: dict[str, JSON] | None = None
+
+    @property
+    def wrote(self) -> bool:
+        """Whether its call was a write that happened; what it gave may still not be what the plan expects."""
+        if self.effect != "write":
+            return False
+        unexpected = self.error is not None and self.error.code == UNEXPECTED_RESULT
+        return self.status is StepStatus.SUCCEEDED or (self.status is StepStatus.FAILED and unexpected)
 
     @property
     def key(self) -> str:

@@ -63,12 +63,20 @@ def used_by(entry: StepEntry) -> Used:
     """What a step's entry says was spent on it."""
     return Used(
         model_calls=entry.model_calls,
-        tool_calls=entry.attempts if entry.tool else 0,
+        tool_calls=_tool_calls(entry),
         input_tokens=entry.input_tokens or 0,
         output_tokens=entry.output_tokens or 0,
         cost=entry.cost if entry.model_calls else 0.0,
         estimated=entry.estimated,
     )
+
+
+def _tool_calls(entry: StepEntry) -> int:
+    """How often the entry's tools were called; what a model's step tried before its fallback was no call."""
+    if entry.tool is not None:
+        return entry.attempts
+    before = entry.fallback.get("tries") if entry.fallback else None
+    return entry.attempts - before if isinstance(before, int) else 0
 
 
 def step_account(engine: Engine, prior: StepEntry | None) -> Account:

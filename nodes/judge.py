@@ -93,8 +93,9 @@ async def _judged(session: RunSession, state: GraphState, plan: Plan, stopped_by
 async def approval_request(session: RunSession, step: Step) -> Request | None:
     """The question about one ready step; None when it would fail anyway, so nobody need be asked."""
     board, work = session.require_board(), work_of(session, step)
-    if isinstance(step, MapStep):
+    if isinstance(work.step, MapStep):
         return await map_request(session, work)
+    step = work.step
     tool = session.engine.tool_of(step)
     try:
         args = await resolved_args(session, work)
@@ -119,7 +120,7 @@ async def approval_request(session: RunSession, step: Step) -> Request | None:
 
 def outcome_request(session: RunSession, step: Step) -> Request:
     """The question whether a write in doubt happened."""
-    board = session.require_board()
+    board, step = session.require_board(), work_of(session, step).step
     entry = board.entries[step.id]
     shown = entry.input if isinstance(entry.input, dict) else {}
     return make_request(

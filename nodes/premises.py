@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from graph.plan import PlanrailError, ReferenceFailure, Step, ToolStep
+from nodes.decide.conditions import waits_for_condition
 from nodes.decide.premises import (
     AFTER,
     BEFORE,
@@ -21,7 +22,7 @@ from nodes.decide.premises import (
 from nodes.decide.readiness import ready_steps
 from nodes.endpoint.structured import ask_structured
 from nodes.lanes.admission import GLOBAL_CAP, Demand
-from nodes.lanes.arguments import resolved_args
+from nodes.lanes.arguments import inputs_of, resolved_args
 from nodes.lanes.results import blank_entry
 from nodes.lanes.work import work_of
 from nodes.metering import BUDGET_SPENT
@@ -55,9 +56,11 @@ def waits_for_check(session: RunSession, step: Step) -> bool:
 
 
 def _is_due_before(session: RunSession, step: Step, checks: Checks) -> bool:
-    board = session.require_board()
+    board, work = session.require_board(), work_of(session, step)
+    if waits_for_condition(step, work.entry):
+        return False  # it may not be taken
     # An agent may write with any of its tools; the first one stands for them.
-    tool = next((each for each in session.engine.tools_of(step) if each.effect == "write"), None)
+    tool = next((each for each in session.engine.tools_of(work.step) if each.effect == "write"), None)
     return due_before(step, tool, board.plan, statuses=board.statuses, entries=board.entries, checks=checks)
 
 
@@ -65,7 +68,8 @@ def _is_due_after(session: RunSession, step_id: str, checks: Checks) -> bool:
     board = session.require_board()
     if step_id not in board.statuses:
         return False
-    step, tools = board.step(step_id), session.engine.tools_of(board.step(step_id))
+    step = board.step(step_id)
+    tools = session.engine.tools_of(work_of(session, step).step)
     tool = next((each for each in tools if each.policy.money), None)
     return due_after(step, tool, board.entries.get(step_id), checks)
 
@@ -131,17 +135,19 @@ async def _messages(session: RunSession, step: Step, when: str) -> list[BaseMess
         results = {step.id: await session.output_of(step.id)}
     else:
         parts += [f"This is about to be done: {await _told(session, step)}", "What it is based on:"]
-        results = {dep: await session.output_of(dep) for dep in step.depends_on}
+        results = await inputs_of(session, step)
     parts += [data_block(name, value, limit) for name, value in results.items()]
     return [SystemMessage(VALIDATOR), HumanMessage("\n\n".join(parts))]
 
 
 async def _told(session: RunSession, step: Step) -> str:
     """The step in words: a call with the arguments it has or would have, secrets hidden."""
+    work = work_of(session, step)
+    step = work.step
     name = f"{step.id}: {step.title or step.does}"
     tool = session.engine.tool_of(step)
     if not isinstance(step, ToolStep) or tool is None:
         return f"{name}: {clip(getattr(step, 'instruction', ''), session.settings.digest_chars)}"
-    args = await resolved_args(session, work_of(session, step))
+    args = await resolved_args(session, work)
     shown = json.dumps(tool.redacted(args), ensure_ascii=False)
     return f"{name}, {tool.name}({clip(shown, session.settings.digest_chars)})"

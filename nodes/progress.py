@@ -11,7 +11,8 @@ from nodes.lanes.board import Board
 from nodes.lanes.results import blank_entry
 from nodes.session import RunSession
 
-NOT_RUN = frozenset({StepStatus.SKIPPED, StepStatus.CANCELLED})
+NOT_RUN = frozenset({StepStatus.SKIPPED, StepStatus.CANCELLED, StepStatus.NOT_TAKEN})
+NO_BRANCH = "no branch that it waits for was taken"
 
 
 def step_states(board: Board, statuses: dict[str, StepStatus]) -> dict[str, dict[str, Any]]:
@@ -39,7 +40,8 @@ def closed_entries(session: RunSession, statuses: Mapping[str, StepStatus]) -> l
             entry = prior
         else:
             continue
-        board.entries[step_id] = entry.model_copy(update={"status": status})
+        note = {"note": NO_BRANCH} if status is StepStatus.NOT_TAKEN else {}
+        board.entries[step_id] = entry.model_copy(update={"status": status, **note})
         closed.append(board.entries[step_id])
     return closed + _calls_in_doubt(board, statuses)
 

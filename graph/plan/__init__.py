@@ -15,7 +15,7 @@ from graph.plan.limits import History, PlanLimits
 from graph.plan.models import Plan
 from graph.plan.parse import parse_plan
 from graph.plan.parse_text import parse_plan_text
-from graph.plan.parts import PlannedCall, planned_calls, referring_value, step_references
+from graph.plan.parts import PlannedCall, fallback_step, planned_calls, referring_value, step_references
 from graph.plan.references import (
     Scope,
     clipped,
@@ -89,6 +89,7 @@ __all__ = [
     "diff_plans",
     "escape_text",
     "evaluate_condition",
+    "fallback_step",
     "given_values",
     "has_reference",
     "json_fault",

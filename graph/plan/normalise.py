@@ -27,8 +27,6 @@ _OPTIONAL_HEAD = ("revision", "parent_revision", "assumptions", "params", "autho
 _LISTS_OF_NAMES = ("fill", "tools", "sub_steps")
 _ANY_ACTION = frozenset(name for model in ACTIONS.values() for name in model.model_fields)
 _EMPTY_IS_ABSENT = frozenset({"when", "expect", "fallback", "compensate"})
-LATER_FIELDS: tuple[str, ...] = ("when", "expect", "fallback")
-"""Fields of the plan language that this version refuses unless they say nothing."""
 
 
 def normal_id(value: object) -> object:
@@ -93,7 +91,7 @@ def _as_reference(text: str) -> str:
     return text if not bare or "${" in bare else f"${{{bare}}}"
 
 
-def says_nothing(value: object) -> bool:
+def _says_nothing(value: object) -> bool:
     """Tell whether a value is null or an empty list or object."""
     return value is None or (isinstance(value, (list, dict)) and not value)
 
@@ -110,7 +108,7 @@ def _may_be_dropped(key: str, value: object, model: StepModel) -> bool:
     if _no_condition(key, value):
         return True
     if key in _EMPTY_IS_ABSENT or (key in _ANY_ACTION and key not in model.model_fields):
-        return says_nothing(value)
+        return _says_nothing(value)
     return value is None and key in _NULL_IS_ABSENT
 
 

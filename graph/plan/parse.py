@@ -11,12 +11,11 @@ from graph.plan.implied import with_implied_dependencies
 from graph.plan.json_values import json_fault, json_type
 from graph.plan.messages import field_problems, unknown_fields
 from graph.plan.models import Plan
-from graph.plan.normalise import ACTIONS, LATER_FIELDS, normal_id, normal_plan, normal_step, says_nothing
+from graph.plan.normalise import ACTIONS, normal_id, normal_plan, normal_step
 from graph.plan.steps import MapStep, Step, StepModel
 
 _ENOUGH_PROBLEMS = 200
 BAD_PLAN = "bad_plan"
-UNSUPPORTED = "unsupported"
 _OF_THE_WHOLE_MAP = frozenset({"on_dependency_failure", "optional", "verify"})
 
 Parsed = tuple[Plan | None, tuple[PlanProblem, ...]]
@@ -69,9 +68,6 @@ def _parse_step(raw: object, where: str) -> tuple[Step | None, tuple[PlanProblem
         return None, (_problem(f"{where} is {json_type(raw)}; a step is an object with id and action"),)
     step_id = normal_id(raw.get("id"))
     known_id = step_id if isinstance(step_id, str) else None
-    later = _later(raw, known_id, where)
-    if later:
-        return None, later
     action = raw.get("action")
     model = ACTIONS.get(action) if isinstance(action, str) else None
     if model is None:
@@ -113,12 +109,6 @@ def _inner_step(
     return {"step": step.model_copy(update={"depends_on": ()}), "depends_on": needs}, ()
 
 
-def _later(raw: Mapping[str, object], step_id: str | None, where: str) -> tuple[PlanProblem, ...]:
-    given = [name for name in LATER_FIELDS if name in raw and not says_nothing(raw[name])]
-    found = [f"{where}.{name}: this version does not support {name}; leave it out" for name in given]
-    return tuple(PlanProblem(UNSUPPORTED, step_id, message) for message in found)
-
-
 def _validate_step(
     model: StepModel, fields: dict[str, object], step_id: str | None, where: str
 ) -> tuple[Step | None, tuple[PlanProblem, ...]]:
@@ -140,6 +130,8 @@ def _id_messages(step_id: str | None, where: str) -> list[str]:
         return [f"{where}.id: an id that ends in # and a number is kept for list items; choose another id"]
     if step_id is not None and "@r" in step_id and step_id.rpartition("@r")[2].isdigit():
         return [f"{where}.id: ids that end in @r and a number stand for old revisions; choose another id"]
+    if step_id is not None and step_id.endswith("@fallback"):
+        return [f"{where}.id: ids that end in @fallback stand for steps' fallbacks; choose another id"]
     return []
 
 

@@ -81,6 +81,24 @@ def planned_calls(step: Step) -> Iterator[PlannedCall]:
             yield PlannedCall(name, beside.tool, beside.args)
 
 
+def fallback_step(step: Step) -> ToolStep | None:
+    """Return what is called when a step's own work has failed for good, as a step in its place, or None.
+
+    It is judged as any step is: the plan's own demands on the step hold for it too.
+    """
+    if step.fallback is None:
+        return None
+    return ToolStep(
+        id=step.id,
+        title=step.title,
+        depends_on=step.depends_on,
+        risk=step.risk,
+        require_approval=step.require_approval,
+        tool=step.fallback.tool,
+        args=step.fallback.args,
+    )
+
+
 def _parts(step: Step, around: frozenset[str]) -> Iterator[Part]:
     yield Part(WORKS_ON[step.action], step_references(step), around)
     if isinstance(step, MapStep):

@@ -124,11 +124,15 @@ def condition_expression(text: str) -> Expression:
 def condition(text: str, scope: Scope) -> bool:
     """Evaluate a condition, written bare or as one whole `${...}`.
 
+    One that cannot be told because a step it names has no result is false: nothing speaks for it.
+
     Raises:
         ReferenceFailure: As for `resolve`, or the result is not true or false.
     """
     expression = condition_expression(text)
     result = value_of(expression, scope)
+    if result is None and expression.step_ids & scope.absent:
+        return False
     if not isinstance(result, bool):
         message = (
             f"a condition must be true or false, this is a {json_type(result)}; compare it with something"

@@ -15,8 +15,6 @@ from graph.state.shown import shown_plan
 JsonDict = dict[str, Any]
 Ends = Counter[tuple[str, StepStatus]]
 
-EFFECT_STATUSES = frozenset({StepStatus.SUCCEEDED, StepStatus.UNKNOWN})
-
 
 def build_document(
     run: RunEntry,
@@ -37,7 +35,8 @@ def build_document(
         `status, success, answer, reason, plan, steps, effects, replans, usage, pending`, all JSON. A map
         step also tells its `items`: `{"total", "succeeded", "failed", "not_taken"}`, total null until it is
         known. A step whose result an earlier call gave tells its `age_seconds` and whether it is `stale`, one
-        whose tool another one stood in for that `fallback_tool`. Secret arguments (`run.hidden`) are in none.
+        whose tool another one stood in for that `fallback_tool`. A `note` says what else is to be known of
+        a step. Secret arguments (`run.hidden`) are in none.
     """
     steps = plan.steps if plan else ()
     ends: Ends = Counter((e.step_id, e.status) for e in entries.values() if e.item is not None)
@@ -60,38 +59,54 @@ def build_document(
 
 
 def entries_of(steps: Mapping[str, StepEntry], plan: Plan) -> dict[str, StepEntry]:
-    """The journal's entries that belong to the current steps of this plan, and the calls of all agents.
+    """The journal's entries that belong to the current steps of this plan, and those of all that was done.
 
-    What an agent did stays done when its step is replaced.
+    What an agent did, or a step that failed after it wrote, stays done when the step is replaced.
     """
     known = {step.id for step in plan.steps}
     return {
         key: e
         for key, e in steps.items()
-        if e.plan_id == plan.plan_id and (key in known or e.item is not None)
+        if e.plan_id == plan.plan_id and (key in known or e.item is not None or has_written(e))
     }
+
+
+def has_written(entry: StepEntry) -> bool:
+    """Whether a write happened within the step, be it that the step failed over what it gave."""
+    return entry.wrote or bool(entry.fallback and entry.fallback.get("done"))
 
 
 def effects(entries: Mapping[str, StepEntry]) -> list[JsonDict]:
     """Every write that happened or may have happened, oldest first."""
-    writes = [e for e in entries.values() if e.effect == "write" and e.status in EFFECT_STATUSES]
-    return [
-        {
-            "step": entry.step_id,
-            **({} if entry.item is None else {"item": entry.item}),
-            "tool": entry.fallback_tool or entry.tool,
-            "args": entry.input,
-            "status": entry.status.value,
-            "revision": entry.revision,
-            "idempotency_key": entry.idempotency_key,
-            "at": _time(entry, "ended_at") or _time(entry, "started_at"),
-        }
-        for entry in sorted(writes, key=_when_and_where)
-    ]
+    told = [_effect(e) for e in entries.values() if e.wrote or _in_doubt(e)]
+    told += [_effect(e) | before for e in entries.values() if (before := _before_fallback(e))]
+    return sorted(told, key=lambda row: (str(row["at"]), str(row["step"]), row.get("item") or 0))
 
 
-def _when_and_where(entry: StepEntry) -> tuple[str, str, int]:
-    return str(_time(entry, "ended_at")), entry.step_id, entry.item or 0
+def _effect(entry: StepEntry) -> JsonDict:
+    return {
+        "step": entry.step_id,
+        **({} if entry.item is None else {"item": entry.item}),
+        "tool": entry.fallback_tool or entry.tool,
+        "args": entry.input,
+        "status": (StepStatus.UNKNOWN if _in_doubt(entry) else StepStatus.SUCCEEDED).value,
+        "revision": entry.revision,
+        "idempotency_key": entry.idempotency_key,
+        "at": _time(entry, "ended_at") or _time(entry, "started_at"),
+    }
+
+
+def _before_fallback(entry: StepEntry) -> JsonDict:
+    """The write that a step's own work was before its fallback took over; empty when it was none."""
+    done = entry.fallback.get("done") if entry.fallback else None
+    if not isinstance(done, dict):
+        return {}
+    told = {name: done.get(name) for name in ("tool", "args", "idempotency_key", "at")}
+    return {**told, "status": StepStatus.SUCCEEDED.value}
+
+
+def _in_doubt(entry: StepEntry) -> bool:
+    return entry.effect == "write" and entry.status is StepStatus.UNKNOWN
 
 
 def _items(step: Step, entry: StepEntry | None, ends: Ends) -> JsonDict:
@@ -125,6 +140,7 @@ def _step_row(step: Step, plan: Plan, entry: StepEntry | None, outputs: Mapping[
         "started_at": _time(entry, "started_at"),
         "ended_at": _time(entry, "ended_at"),
         "idempotency_key": entry.idempotency_key,
+        **({"note": entry.note} if entry.note else {}),
         **_borrowed(entry),
     }
 

@@ -139,11 +139,15 @@ def _why(step: Step, plan: Plan, statuses: Statuses, entry: StepEntry | None) ->
         case StepStatus.REJECTED:
             return f"{step.id} was rejected" + (f": {note}" if note else "")
         case StepStatus.SKIPPED | StepStatus.CANCELLED:
-            missing = [dep for dep in step.depends_on if not statuses[dep].ok]
+            missing = [dep for dep in step.depends_on if _gave_nothing(statuses[dep])]
             because = f" because {', '.join(missing)} gave no result" if missing else ""
             return f"{step.id} did not run{because}"
         case _:
             return None
+
+
+def _gave_nothing(status: StepStatus) -> bool:
+    return not status.ok and status is not StepStatus.NOT_TAKEN
 
 
 def undone_of(

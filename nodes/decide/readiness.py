@@ -18,7 +18,12 @@ class Readiness(StrEnum):
     WAIT = "wait"
     READY = "ready"
     SKIP = "skip"
+    NOT_TAKEN = "not_taken"
     BLOCKED = "blocked"
+
+
+LEFT_OUT = {Readiness.SKIP: StepStatus.SKIPPED, Readiness.NOT_TAKEN: StepStatus.NOT_TAKEN}
+"""How steps end that do not run because of how their dependencies ended."""
 
 
 class Move(StrEnum):
@@ -33,8 +38,13 @@ class Move(StrEnum):
 
 
 def readiness(step: Step, statuses: Statuses) -> Readiness:
-    """Judge one pending step by the statuses of its dependencies."""
+    """Judge one pending step by the statuses of its dependencies.
+
+    A step behind branches of which none was taken is not taken either; with one of them it runs.
+    """
     states = [statuses.get(dep, StepStatus.PENDING) for dep in step.depends_on]
+    if states and all(state is StepStatus.NOT_TAKEN for state in states):
+        return Readiness.NOT_TAKEN
     if any(state in MISSING for state in states):
         policy = step.on_dependency_failure
         match policy:
@@ -59,15 +69,18 @@ def pending_steps(plan: Plan, statuses: Statuses) -> list[Step]:
 
 
 def settle_skips(plan: Plan, statuses: Statuses) -> dict[str, StepStatus]:
-    """`statuses` with every step that its own policy skips marked so, to the fixed point."""
+    """`statuses` with every step that its own policy skips, or that no branch leads to, marked so.
+
+    To the fixed point.
+    """
     settled = dict(statuses)
     waiting = pending_steps(plan, settled)
     while True:
-        skipped = [s.id for s in waiting if readiness(s, settled) is Readiness.SKIP]
-        if not skipped:
+        left_out = {s.id: end for s in waiting if (end := LEFT_OUT.get(readiness(s, settled)))}
+        if not left_out:
             return settled
-        settled.update(dict.fromkeys(skipped, StepStatus.SKIPPED))
-        waiting = [s for s in waiting if s.id not in skipped]
+        settled.update(left_out)
+        waiting = [s for s in waiting if s.id not in left_out]
 
 
 def replan_causes(plan: Plan, statuses: Statuses, wanted: Set[str] = frozenset()) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from nodes.decide.agent import Action, Finish, Turn, earlier, goes_round, refusa
 from nodes.decide.approvals import is_approved
 from nodes.decide.budget import Used
 from nodes.lanes.agent_turns import next_turn
+from nodes.lanes.arguments import inputs_of
 from nodes.lanes.facts import sources_for
 from nodes.lanes.results import Result, ended, failed, failed_call, started
 from nodes.lanes.run import StepRun
@@ -74,7 +75,8 @@ class _Agent:
             f"Your step: {self.args['instruction']}",
         ]
         session = self.run.session
-        parts += [data_block(dep, await session.output_of(dep), limit) for dep in self.step.depends_on]
+        inputs = await inputs_of(session, self.step)
+        parts += [data_block(dep, given, limit) for dep, given in inputs.items()]
         if tools:
             parts.append(
                 "Tools:\n" + "\n".join(f"- {tool.name} ({tool.effect}): {tool.description}" for tool in tools)

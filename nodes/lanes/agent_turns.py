@@ -16,6 +16,7 @@ from nodes.endpoint.objects import said
 from nodes.endpoint.request import Options, calls_tools
 from nodes.endpoint.structured import Form, ask_object
 from nodes.lanes.asking import ask_for
+from nodes.lanes.conditions import Expects, expectation, expected
 from nodes.lanes.run import StepRun
 from nodes.models import Ask, ask
 from nodes.prompts import data_block
@@ -48,20 +49,27 @@ async def next_turn(
         tools: What may still be called; nothing when only the result is left to give.
     """
     how = agent_ask(run, step)
-    found = await _by_tools_first(run, step, how, [*opening, *_as_calls(run, turns)], tools)
+    expects = await expectation(run)
+    found = await _by_tools_first(run, step, how, [*opening, *_as_calls(run, turns)], tools, expects=expects)
     if found is not None:
         return found
     messages = [*opening, *_as_objects(run, turns), *([] if tools else [HumanMessage(NO_MORE)])]
     form = Form.of(next_schema(step, tools), "next_step")
     redos = run.session.settings.redo_attempts
     chosen = await ask_object(
-        run.session, how, messages, form, read=lambda answer: read_next(step, answer), redos=redos
+        run.session, how, messages, form, read=lambda answer: _decided(step, answer, expects), redos=redos
     )
     return [chosen] if isinstance(chosen, Action) else chosen
 
 
 async def _by_tools_first(
-    run: StepRun, step: AgentStep, how: Ask, messages: list[BaseMessage], tools: Sequence[RegisteredTool]
+    run: StepRun,
+    step: AgentStep,
+    how: Ask,
+    messages: list[BaseMessage],
+    tools: Sequence[RegisteredTool],
+    *,
+    expects: Expects,
 ) -> Next | None:
     """The next turn by tool calling, where that is the way; while nobody knows, one agent finds it out."""
     method = run.session.settings.agent_method
@@ -72,7 +80,7 @@ async def _by_tools_first(
     async with facts.finding_tools.turn() if unknown else nullcontext():
         if method == "auto" and facts.calls_tools is False:
             return None
-        return await _by_calling(run, step, how, messages, tools)
+        return await _by_calling(run, step, how, messages, tools, expects=expects)
 
 
 async def _by_calling(
@@ -81,6 +89,8 @@ async def _by_calling(
     how: Ask,
     messages: list[BaseMessage],
     tools: Sequence[RegisteredTool],
+    *,
+    expects: Expects,
 ) -> Next | None:
     """The next turn by tool calling; None when the endpoint turns out not to do it."""
     facts = run.session.engine.endpoints.of(how.model)
@@ -102,7 +112,7 @@ async def _by_calling(
         try:
             if written:
                 raise BadReply(NOT_A_RESULT)
-            return _read(step, reply, tools, facts)
+            return _read(step, reply, tools, facts, expects)
         except BadReply as bad:
             problem = str(bad)
             how.on_redo(problem)
@@ -111,14 +121,25 @@ async def _by_calling(
 
 
 def _read(
-    step: AgentStep, reply: AIMessage, tools: Sequence[RegisteredTool], facts: EndpointFacts
+    step: AgentStep,
+    reply: AIMessage,
+    tools: Sequence[RegisteredTool],
+    facts: EndpointFacts,
+    expects: Expects,
 ) -> list[Action] | Finish:
     if tools and reply.tool_calls:
         facts.calls_tools = True
         return [Action(call["name"], dict(call["args"])) for call in reply.tool_calls]
     if tools and reply.invalid_tool_calls:
         raise BadReply(f"the arguments of {reply.invalid_tool_calls[0]['name']} are no JSON object")
-    return Finish(read_step_output(step, reply))
+    return Finish(expected(read_step_output(step, reply), expects))
+
+
+def _decided(step: AgentStep, answer: dict[str, Any], expects: Expects) -> Action | Finish:
+    found = read_next(step, answer)
+    if isinstance(found, Finish):
+        expected(found.output, expects)
+    return found
 
 
 def _writes_calls(reply: AIMessage, tools: Sequence[RegisteredTool]) -> bool:

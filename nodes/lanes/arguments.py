@@ -7,6 +7,8 @@ from graph.plan import (
     AgentStep,
     PlanStep,
     Scope,
+    Step,
+    StepStatus,
     ToolStep,
     call_digest,
     referring_value,
@@ -40,7 +42,8 @@ async def resolved_args(session: RunSession, work: Work) -> dict[str, Any]:
     given = tool.decode_args(step.args) if tool else step.args
     args = {name: resolve(value, scope) for name, value in given.items()}
     args = as_texts(tool, step, args) if tool else args
-    filled = work.entry.filled if work.entry is not None and work.entry.filled else {}
+    chosen = work.entry.filled if work.entry is not None and work.entry.filled else {}
+    filled = {name: value for name, value in chosen.items() if name in step.open_args}
     return {**args, **filled, **_edits(session, work.decision)}
 
 
@@ -72,6 +75,16 @@ async def scope_of(session: RunSession, work: Work) -> Scope:
     results = {dep: await session.output_of(dep) for dep in work.step.depends_on}
     absent = frozenset(dep for dep in results if not board.has_result(dep))
     return Scope(results, board.plan.params, absent, local_values=work.local_values)
+
+
+async def inputs_of(session: RunSession, step: Step) -> dict[str, Any]:
+    """What a model is shown of a step's dependencies: of those that were not taken, nothing."""
+    statuses = session.require_board().statuses
+    return {
+        dep: await session.output_of(dep)
+        for dep in step.depends_on
+        if statuses.get(dep) is not StepStatus.NOT_TAKEN
+    }
 
 
 def _edits(session: RunSession, decision: Decision | None) -> dict[str, Any]:

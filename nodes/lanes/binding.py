@@ -16,7 +16,7 @@ from nodes.decide.healing import Healing, failing, healed_by, healing_of, healin
 from nodes.endpoint.strict import without_absent
 from nodes.endpoint.structured import OUTPUT_REJECTED, Form, ask_object, fitting
 from nodes.lanes.admission import GLOBAL_CAP, Demand
-from nodes.lanes.arguments import resolved_args, scope_of
+from nodes.lanes.arguments import inputs_of, resolved_args, scope_of
 from nodes.lanes.facts import sources_for
 from nodes.lanes.results import Result, failed
 from nodes.lanes.run import StepRun
@@ -120,7 +120,7 @@ async def _filled(
     run: StepRun, step: ToolStep, tool: RegisteredTool, args: Mapping[str, Any]
 ) -> dict[str, Any] | CallFailed:
     """The open arguments: as the results have them, where there is but one such value, or as a model says."""
-    inputs = {dep: await run.session.output_of(dep) for dep in step.depends_on} | dict(run.local_values)
+    inputs = await inputs_of(run.session, step) | dict(run.local_values)
     sources = await sources_for(run.session, step)
     entries = await _earlier(run)
     known = known_values(tool, step.open_args, inputs)

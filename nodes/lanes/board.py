@@ -7,7 +7,7 @@ from typing import Any
 
 from checkpoints import StepEntry, step_of
 from graph.plan import Plan, Sources, Step, StepStatus, longest_remaining
-from nodes.decide.readiness import Readiness, readiness, settle_skips
+from nodes.decide.readiness import LEFT_OUT, Readiness, readiness, settle_skips
 from nodes.lanes.admission import Admission
 
 OPEN_AGAIN = frozenset({StepStatus.RUNNING, StepStatus.WAITING})
@@ -109,21 +109,19 @@ class Board:
         self.changed[entry.step_id] = StepStatus.WAITING
 
     def claim_dependents(self, step_id: str) -> list[str]:
-        """Claim what `step_id` made ready, longest remaining path first; settle what it skips."""
+        """Claim what `step_id` made ready, longest remaining path first; settle what does not run."""
         ready: list[str] = []
         frontier = [step_id]
         while frontier:
             for step in self.shape.dependents[frontier.pop()]:
                 if self.statuses[step.id] is not StepStatus.PENDING:
                     continue
-                match readiness(step, self.statuses):
-                    case Readiness.SKIP:
-                        self.statuses[step.id] = self.changed[step.id] = StepStatus.SKIPPED
-                        frontier.append(step.id)
-                    case Readiness.READY if step.id not in ready:
-                        ready.append(step.id)
-                    case _:
-                        pass
+                found = readiness(step, self.statuses)
+                if found in LEFT_OUT:
+                    self.statuses[step.id] = self.changed[step.id] = LEFT_OUT[found]
+                    frontier.append(step.id)
+                elif found is Readiness.READY and step.id not in ready:
+                    ready.append(step.id)
         ready.sort(key=self.priority, reverse=True)
         if self._regrouping:
             return []

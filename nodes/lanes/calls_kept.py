@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from checkpoints import KeptResult
+from checkpoints import UNEXPECTED_RESULT, KeptResult
 from graph.plan import StepStatus
 from nodes.lanes.calls_gate import RATE_LIMITED
 from nodes.lanes.results import Result, failed
@@ -15,8 +15,8 @@ from nodes.metering import BUDGET_SPENT, STEP_BUDGET_SPENT
 from tools import RegisteredTool
 from tools.cache import Flight, cache_key, has_secret, keeps_results
 
-_OWN_LIMITS = frozenset({BUDGET_SPENT, STEP_BUDGET_SPENT, RATE_LIMITED})
-"""Ends that come of one step's budgets; another step may have more."""
+_OWN_LIMITS = frozenset({BUDGET_SPENT, STEP_BUDGET_SPENT, RATE_LIMITED, UNEXPECTED_RESULT})
+"""Ends that come of one step's budgets and expectations; another step may have others."""
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,9 @@ def _written_by_people(step: Step) -> list[Any]:
 
 async def _given_by_tools(session: RunSession, step_id: str) -> list[Any]:
     """What tools gave in a step: its result, or those of the calls that an agent made in it."""
-    step = session.require_board().step(step_id)
-    if isinstance(step, ToolStep):
+    board = session.require_board()
+    step, entry = board.step(step_id), board.entries.get(step_id)
+    if isinstance(step, ToolStep) or (entry is not None and entry.fallback is not None):
         return [await session.output_of(step_id)]
     if isinstance(step, MapStep) and isinstance(step.step, ToolStep):
         output = await session.output_of(step_id)

@@ -11,7 +11,9 @@ from nodes.endpoint.objects import object_of, said
 from nodes.endpoint.request import speaks_openai
 from nodes.endpoint.strict import without_absent
 from nodes.endpoint.structured import Form, ask_in_form
+from nodes.lanes.arguments import inputs_of
 from nodes.lanes.asking import ask_for
+from nodes.lanes.conditions import expectation, expected
 from nodes.lanes.results import Result, failed, failed_call, started
 from nodes.lanes.run import StepRun
 from nodes.models import Ask, ask
@@ -26,7 +28,8 @@ NAME = "result"
 async def run_llm(run: StepRun, step: LlmStep, instruction: str) -> Result:
     """Ask the executor model until its output fits, at most `redo_attempts` times more."""
     run.entry = run.entry.model_copy(update={"input": {"instruction": instruction}})
-    inputs = {dep: await run.session.output_of(dep) for dep in step.depends_on}
+    inputs = await inputs_of(run.session, step)
+    expects = await expectation(run)
     messages: list[BaseMessage] = step_messages(
         step, instruction, run.board.plan.goal, inputs, run.session.settings
     )
@@ -38,7 +41,7 @@ async def run_llm(run: StepRun, step: LlmStep, instruction: str) -> Result:
         if isinstance(reply, CallFailed):
             return failed_call(reply)
         try:
-            return Result(StepStatus.SUCCEEDED, _read(step, reply, form))
+            return Result(StepStatus.SUCCEEDED, expected(_read(step, reply, form), expects))
         except BadReply as bad:
             problem = str(bad)
             run.emit("step_redo", problem)

@@ -9,8 +9,10 @@ from langgraph.pregel._read import ChannelRead
 from checkpoints import StepEntry, StoreUnavailableError
 from graph.plan import MapStep, Plan, PlanStep, Step, StepStatus, ToolStep, undo_part
 from graph.state import Decision, entries_of
-from nodes.decide.approvals import agent_reason, standing_reason
+from nodes.decide.approvals import agent_reason, allows, standing_reason
+from nodes.decide.conditions import waits_for_condition
 from nodes.lanes.board import Board
+from nodes.lanes.work import Work, work_of
 from nodes.premises import waits_for_check
 from nodes.session import RunSession
 
@@ -71,21 +73,22 @@ def _has_ended(record: Mapping[str, Any] | None) -> bool:
 
 def is_gated(session: RunSession, step: Step) -> bool:
     """Whether a ready step must not start in a lane: a check, a person, or its own question comes first."""
-    board = session.require_board()
-    entry = board.entries.get(step.id)
-    if asks_itself(entry) or is_planned(step, entry) or waits_for_check(session, step):
+    work = work_of(session, step)
+    if asks_itself(work.entry) or is_planned(step, work.entry):
         return True
+    if waits_for_condition(step, work.entry):
+        return False  # nobody is asked about a step that may not be taken
+    return waits_for_check(session, step) or _waits_for_person(session, work)
+
+
+def _waits_for_person(session: RunSession, work: Work) -> bool:
+    step, entry, decision = work.step, work.entry, work.decision
     if isinstance(step, ToolStep) and step.open_args and (entry is None or entry.filled is None):
         return False  # a person is shown the arguments, so they are filled in first
     waits = entry is not None and entry.status is StepStatus.WAITING
     if isinstance(step, MapStep) and not waits:
         return False  # nor is its list known before
-    decision = session.decisions.get(step.id)
-    if (
-        decision
-        and decision["revision"] == board.plan.revision
-        and decision["decision"] in ("approve", "edit")
-    ):
+    if decision is not None and allows(decision, session.require_board().plan):
         return False
     if waits or standing_reason(step, session.engine.tool_of(step), session.settings) is not None:
         return True

@@ -52,10 +52,10 @@ def blank_entry(run_id: str, plan: Plan, step: Step, prior: StepEntry | None) ->
 
 
 def _kept(prior: StepEntry) -> dict[str, Any]:
-    """What was paid for before the next try: model calls, and what they chose and judged."""
+    """What is known before the next try: what was paid for, what models chose and judged, what has failed."""
     spent = ("model_calls", "input_tokens", "output_tokens", "cost", "estimated")
-    names = (*spent, "filled", "healed", "premise", "items")
-    return {name: getattr(prior, name) for name in names}
+    names = (*spent, "filled", "healed", "premise", "items", "taken", "fallback", "fallback_tool")
+    return {name: getattr(prior, name) for name in names if name != "fallback_tool" or prior.fallback}
 
 
 def started(entry: StepEntry, now: datetime) -> StepEntry:
@@ -76,7 +76,7 @@ def ended(entry: StepEntry, result: Result, now: datetime) -> StepEntry:
             "status": result.status,
             "output": result.output,
             "error": result.error,
-            "note": "; ".join(note for note in (_marks(entry), result.note) if note),
+            "note": "; ".join(note for note in (_marks(entry), _instead(entry, result), result.note) if note),
             "ended_at": now,
         }
     )
@@ -87,3 +87,16 @@ def _marks(entry: StepEntry) -> str:
     filled = [f"filled in {', '.join(entry.filled)}"] if entry.filled else []
     healed = [f"${{{text}}} healed" for text in entry.healed or ()]
     return "; ".join([*filled, *healed])
+
+
+def _instead(entry: StepEntry, result: Result) -> str:
+    """That a step succeeded by what it falls back to."""
+    if entry.fallback is None or not result.status.ok:
+        return ""
+    return f"by fallback {entry.fallback_tool} after {what_failed(entry)}"
+
+
+def what_failed(entry: StepEntry) -> str:
+    """How the own work ended of a step that has gone over to its fallback, as code and message."""
+    after = entry.fallback.get("after") if entry.fallback else None
+    return f"{after.get('code')}: {after.get('message')}" if isinstance(after, dict) else ""

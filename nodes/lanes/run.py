@@ -24,7 +24,8 @@ class StepRun:
 
     A call that an agent makes within its step has an `item` of its own, as each item of a map has; the
     values of `item` and `index` there are `local_values`. `asked_ahead` says that whether it may run was
-    asked for all items together.
+    asked for all items together. Once its own work has failed for good, what it falls back to is its step,
+    `in_place` of that work. `tries_before` are the attempts made before this execution, or this fallback.
     """
 
     session: RunSession
@@ -38,6 +39,12 @@ class StepRun:
     item: int | None = None
     local_values: Mapping[str, JSON] = field(default_factory=dict)
     asked_ahead: bool = False
+    in_place: bool = False
+    tries_before: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Remember how often the step was tried before."""
+        self.tries_before = self.entry.attempts
 
     @classmethod
     def of(cls, session: RunSession, step_id: str, decision: Decision | None) -> "StepRun":
@@ -56,6 +63,11 @@ class StepRun:
         )
 
     @property
+    def identity(self) -> str:
+        """By what a write of the step is told from all others, beside its item, tool and arguments."""
+        return f"{self.step.id}@fallback" if self.in_place else self.step.id
+
+    @property
     def work(self) -> Work:
         """The step with what is known of it by now."""
         return Work(self.step, self.entry, self.decision, self.local_values)
@@ -65,7 +77,7 @@ class StepRun:
         if result.status is StepStatus.PENDING:
             return True
         refused = result.error is not None and result.error.code == BUDGET_SPENT
-        return refused and self.entry.attempts == (self.prior.attempts if self.prior else 0)
+        return refused and self.entry.attempts == self.tries_before
 
     def emit(self, event: str, message: str = "") -> None:
         """Tell the stream; what happens to an agent's call is told as `call_...`, with its tool.

@@ -47,7 +47,8 @@ async def _finish(run: StepRun, result: Result) -> None:
     run.entry = charged(ended(run.entry, result, run.session.engine.now()), run.spent.used)
     # What a lookup gave must outlive the process before its dependents begin; only what cannot be had
     # again must outlive a power cut too.
-    again = run.entry.effect == "read" and result.status is StepStatus.SUCCEEDED
+    looked_up = run.entry.effect == "read" and result.status is StepStatus.SUCCEEDED
+    again = looked_up or result.status is StepStatus.NOT_TAKEN
     (stored,) = await run.session.journal.commit(run.entry, synced=not again)
     run.board.record(stored, result.output)
-    run.emit(f"step_{result.status.value}", result.error.message if result.error else "")
+    run.emit(f"step_{result.status.value}", result.error.message if result.error else result.note)

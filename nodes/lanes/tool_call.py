@@ -1,14 +1,16 @@
 """A tool step's tries: intent, call, retry, doubt."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from checkpoints import UNEXPECTED_RESULT
 from graph.plan import StepStatus
 from nodes.decide.retries import Backoff, wait_before_retry
 from nodes.lanes.admission import Demand, NotAdmitted
 from nodes.lanes.calls_fallback import fall_back, gone_on
 from nodes.lanes.calls_gate import demand_of
 from nodes.lanes.calls_kept import kept_or_called
+from nodes.lanes.conditions import Expects, expectation
 from nodes.lanes.results import Result, failed, failed_call, started
 from nodes.lanes.run import StepRun
 from nodes.metering import refused_call
@@ -22,6 +24,31 @@ from tools import (
     reconcile,
 )
 
+_FRESH = {"age": None, "stale": False}
+"""What an entry says of a result that was called for."""
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One call to make: of which tool, with what, under which key, and what its result must fulfil."""
+
+    tool: RegisteredTool
+    args: dict[str, Any]
+    key: str
+    expects: Expects
+
+    def as_expected(self, outcome: CallOutcome) -> CallOutcome | Result:
+        """The outcome, with a result that the plan did not expect as a failure.
+
+        A lookup may be tried again then. A write has happened, so its step has failed with its result.
+        """
+        fault = self.expects(outcome.output) if isinstance(outcome, CallSucceeded) else None
+        if fault is None or not isinstance(outcome, CallSucceeded):
+            return outcome
+        if self.tool.effect == "write":
+            return replace(failed("hard", UNEXPECTED_RESULT, fault), output=outcome.output)
+        return CallFailed("soft", UNEXPECTED_RESULT, fault)
+
 
 async def run_tool(run: StepRun, args: dict[str, Any]) -> Result:
     """Call the step's tool until it succeeds, fails for good, or leaves its outcome in doubt.
@@ -33,36 +60,45 @@ async def run_tool(run: StepRun, args: dict[str, Any]) -> Result:
     end = await gone_on(run, args, _called)
     if end is None:
         end = await _called(run, run.tool, args)
-    return end if run.step.fallback is not None else await fall_back(run, args, end, _called)
+    return end if run.step.fallback is not None else await fall_back_by_policy(run, args, end)
 
 
 async def fall_back_by_policy(run: StepRun, args: dict[str, Any], end: Result) -> Result:
     """What the policy of the step's tool has in the place of a failed call, as `run_tool` left that open."""
-    return await fall_back(run, args, end, _called)
+    made = await fall_back(run, args, end, _called)
+    if not run.entry.stale or (await expectation(run))(made.output) is None:
+        return made
+    run.entry = run.entry.model_copy(update=_FRESH)
+    return end
 
 
 async def _called(run: StepRun, tool: RegisteredTool, args: dict[str, Any]) -> Result:
     refusal = _refusal(tool, args)
     if refusal is not None:
         return refusal
-    key = idempotency_key(run.board.plan.plan_id, run.step.id, run.item, tool.name, args)
+    key = idempotency_key(run.board.plan.plan_id, run.identity, run.item, tool.name, args)
     shown = tool.redacted(run.tool.redacted(args) if run.tool else args)
     run.entry = run.entry.model_copy(update={"input": shown, "effect": tool.effect, "idempotency_key": key})
+    call = _Call(tool, args, key, await expectation(run))
     if _in_doubt(run, tool):
-        settled = await _settle_doubt(run, tool, key, args, _interrupted())
+        settled = await _settle_doubt(call, _interrupted())
         if settled is not None:
             return settled
-    return await kept_or_called(run, tool, args, lambda: _try_until_settled(run, tool, key, args))
+    end = await kept_or_called(run, tool, args, lambda: _try_until_settled(run, call))
+    if run.entry.age is None or call.expects(end.output) is None:
+        return end
+    run.entry = run.entry.model_copy(update=_FRESH)  # what an equal call gave another step does not do here
+    return await _try_until_settled(run, call)
 
 
-async def _try_until_settled(run: StepRun, tool: RegisteredTool, key: str, args: dict[str, Any]) -> Result:
-    backoff = backoff_of(run, tool)
-    demand = demand_of(run, tool, args)
+async def _try_until_settled(run: StepRun, call: _Call) -> Result:
+    backoff = backoff_of(run, call.tool)
+    demand = demand_of(run, call.tool, call.args)
     nothing = run.prior is None or run.prior.attempts == 0
     tries, before = 0, ""
     while True:
         try:
-            outcome = await _call_once(run, tool, key, args, demand, first=tries == 0)
+            outcome = await _call_once(run, call, demand, first=tries == 0)
         except NotAdmitted as refusal:
             why = refusal.failure
             end = failed(why.kind, why.code, f"{why.message}{before}")
@@ -73,7 +109,7 @@ async def _try_until_settled(run: StepRun, tool: RegisteredTool, key: str, args:
         if isinstance(outcome, CallSucceeded):
             return Result(StepStatus.SUCCEEDED, outcome.output)
         if outcome.kind == "unknown":
-            settled = await _settle_doubt(run, tool, key, args, outcome)
+            settled = await _settle_doubt(call, outcome)
             if settled is not None:
                 return settled
         else:
@@ -92,22 +128,21 @@ async def _try_until_settled(run: StepRun, tool: RegisteredTool, key: str, args:
         await run.session.engine.sleep(wait)
 
 
-async def _call_once(
-    run: StepRun, tool: RegisteredTool, key: str, args: dict[str, Any], demand: Demand, *, first: bool
-) -> CallOutcome | Result:
-    """One try under all caps; a Result when a budget does not allow it.
+async def _call_once(run: StepRun, call: _Call, demand: Demand, *, first: bool) -> CallOutcome | Result:
+    """One try under all caps; a Result when it is not to be tried again: for its budget, or what it gave.
 
     Raises:
         NotAdmitted: The tool's rate or breaker does not allow it.
     """
+    tool = call.tool
     async with run.board.admission.slot(demand, run.board.priority(run.step.id)) as passed:
         refused = run.spent.ledger.tool_call(run.spent)
         if refused is not None:
             return failed_call(refused_call(refused))
         await _write_intent(run, tool, first=first)
-        outcome = await call_tool(tool, args, key=key, timeout=_timeout(run, tool))
+        outcome = await call_tool(tool, call.args, key=call.key, timeout=_timeout(run, tool))
         passed.settle(outcome, run.session.engine.now().timestamp())
-    return outcome
+    return call.as_expected(outcome)
 
 
 def _timeout(run: StepRun, tool: RegisteredTool) -> float:
@@ -153,12 +188,13 @@ def _interrupted() -> CallFailed:
     )
 
 
-async def _settle_doubt(
-    run: StepRun, tool: RegisteredTool, key: str, args: dict[str, Any], outcome: CallFailed
-) -> Result | None:
+async def _settle_doubt(call: _Call, outcome: CallFailed) -> Result | None:
     """Ask the tool's reconcile hook; None when the call did not happen and may be made."""
-    found = await reconcile(tool, args, key=key)
+    found = await reconcile(call.tool, call.args, key=call.key)
     if found.happened == "done":
+        judged = call.as_expected(CallSucceeded(found.output))
+        if isinstance(judged, Result):
+            return judged
         return Result(StepStatus.SUCCEEDED, found.output, note="found done by the tool's reconcile hook")
     return None if found.happened == "not_done" else failed_call(outcome)
 

@@ -89,14 +89,6 @@ def test_what_could_make_a_plan_less_careful_is_refused(field: str, value: JSON)
     assert f"steps[0].{field}" in problem
 
 
-@pytest.mark.parametrize("field", ["when", "expect", "fallback"])
-def test_fields_of_later_versions_are_refused_by_name(field: str) -> None:
-    problem = messages_of({"goal": "g", "steps": [{**tool("s1"), field: "x"}]})
-    assert (
-        problem == f"unsupported [s1]: steps[0].{field}: this version does not support {field}; leave it out"
-    )
-
-
 @pytest.mark.parametrize(
     "step_id", ["params", "steps", "item", "index", "result", "a\nb", "s#1", "s@r1", "", None, 1.5]
 )

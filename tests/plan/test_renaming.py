@@ -42,13 +42,11 @@ def test_text_around_references_stays_as_it_was(text: str) -> None:
 
 def test_every_expression_of_a_step_is_renamed() -> None:
     step = {
-        **{
-            "id": "s",
-            "action": "map",
-            "over": "${a.items}",
-            "when": "a.ok",
-            "expect": "size(result.results) > 0",
-        },
+        "id": "s",
+        "action": "map",
+        "over": "${a.items}",
+        "when": "a.ok",
+        "expect": "size(result.results) > 0",
         "step": {
             "action": "tool",
             "tool": "t",

@@ -1,0 +1,1 @@
+"""Conditions, joins, expectations and fallbacks of steps, in runs."""

@@ -1,0 +1,164 @@
+"""What is called when a step's own work has failed for good."""
+
+import pytest
+
+from tests.executor.shop import says
+from tests.language.support import Desk, breaks, code, gets_lost, gives, row, statuses, stays_busy, step
+
+ASKED = {"tool": "ask", "args": {"of": "instead"}}
+
+
+@pytest.mark.parametrize(
+    ("does", "found", "tries"), [(breaks(), "gone", 1), (stays_busy, "soft_tool_error", 2)]
+)
+async def test_a_fallback_gives_the_steps_result(desk: Desk, does: object, found: str, tries: int) -> None:
+    desk.office.does["look"] = does  # type: ignore[assignment]
+
+    document = await desk.run(
+        step("first", "look", fallback=ASKED, max_attempts=2), step("then", "send", "${first.of}")
+    )
+
+    assert statuses(document) == {"first": "succeeded", "then": "succeeded"}
+    assert desk.office.did("look") == ["first"] * tries
+    assert (desk.office.did("ask"), desk.office.did("send")) == (["instead"], ["instead"])
+    told = row(document, "first")
+    assert (told["fallback_tool"], told["attempts"]) == ("ask", tries + 1)
+    assert told["note"].startswith(f"by fallback ask after {found}: ")
+
+
+async def test_a_fallback_without_arguments_takes_those_of_the_step(desk: Desk) -> None:
+    desk.office.does["look"] = breaks()
+
+    await desk.run(step("before", "ask"), step("first", "look", "${before.of}", fallback="ask"))
+
+    assert desk.office.did("ask") == ["before", "before"]
+
+
+async def test_when_both_fail_the_step_tells_of_both(desk: Desk) -> None:
+    desk.office.does |= {"look": breaks(), "ask": breaks("shut")}
+
+    document = await desk.run(step("first", "look", fallback=ASKED))
+
+    assert code(document, "first") == "gone"
+    words = row(document, "first")["error"]["message"]
+    assert words == "it is gone; its fallback tool ask failed too: shut: it is shut"
+
+
+async def test_a_write_in_doubt_is_never_followed_by_a_fallback(desk: Desk) -> None:
+    desk.office.does["send"] = gets_lost
+
+    waiting = await desk.run(step("mail", "send", fallback="post"))
+
+    assert [(each["kind"], each["tool"]) for each in waiting["pending"]] == [("outcome", "send")]
+    assert desk.office.did("post") == []
+
+    desk.office.does["send"] = breaks()
+    document = await desk.resume({"mail": "not_happened"})
+
+    assert (document["status"], desk.office.did("post")) == ("succeeded", ["mail"])
+
+
+async def test_a_fallback_in_doubt_is_asked_about_as_what_it_is(desk: Desk) -> None:
+    desk.office.does |= {"look": breaks(), "send": gets_lost}
+
+    waiting = await desk.run(step("first", "look", fallback={"tool": "send", "args": {"of": 7}}))
+
+    (question,) = waiting["pending"]
+    assert (question["kind"], question["tool"], question["args"]) == ("outcome", "send", {"of": 7})
+
+    document = await desk.resume({"first": {"decision": "happened", "result": {"ok": True}}})
+
+    assert (document["status"], row(document, "first")["output"]) == ("succeeded", {"ok": True})
+    assert desk.office.did("look") == ["first"]
+    assert [effect["tool"] for effect in document["effects"]] == ["send"]
+
+
+async def test_a_fallback_that_needs_approval_is_shown_and_waits(desk: Desk) -> None:
+    desk.policies = {"send": {"risk": "high"}}
+    desk.office.does["look"] = breaks()
+
+    waiting = await desk.run(
+        step("first", "look", fallback={"tool": "send", "args": {"of": "${params.to}"}}), params={"to": "Ann"}
+    )
+
+    (question,) = waiting["pending"]
+    assert (question["tool"], question["args"], question["risk"]) == ("send", {"of": "Ann"}, "high")
+    assert desk.office.did("send") == []
+
+    document = await desk.resume({"first": {"decision": "edit", "args": {"of": "Bob"}}})
+
+    assert document["status"] == "succeeded"
+    assert (desk.office.did("look"), desk.office.did("send")) == (["first"], ["Bob"])
+
+
+async def test_who_approved_the_step_has_not_approved_its_fallback(desk: Desk) -> None:
+    desk.policies = {"send": {"risk": "high"}, "post": {"risk": "high"}}
+    desk.office.does["send"] = breaks()
+
+    await desk.run(step("mail", "send", fallback="post"))
+    waiting = await desk.resume({"mail": {"decision": "edit", "args": {"of": "Ann"}}})
+
+    (question,) = waiting["pending"]
+    assert (question["tool"], question["args"]) == ("post", {"of": "mail"})
+    assert desk.office.did("send") == ["Ann"]
+
+    document = await desk.resume({"mail": {"decision": "reject", "reason": "no"}})
+
+    assert statuses(document) == {"mail": "rejected"}
+    assert desk.office.did("post") == []
+
+
+async def test_a_rejected_step_has_no_fallback(desk: Desk) -> None:
+    desk.policies = {"send": {"risk": "high"}}
+
+    await desk.run(step("mail", "send", fallback="ask"))
+    document = await desk.resume({"mail": {"decision": "reject", "reason": "no"}})
+
+    assert (statuses(document), desk.office.calls) == ({"mail": "rejected"}, [])
+
+
+async def test_a_spent_budget_has_no_fallback_and_a_larger_one_goes_on_with_it(desk: Desk) -> None:
+    desk.office.does["look"] = breaks()
+    desk.settings = {"max_tool_calls": 1}
+
+    document = await desk.run(step("first", "look", fallback=ASKED))
+
+    assert desk.office.did("ask") == []
+    assert "max_tool_calls" in document["reason"]
+
+
+async def test_a_models_step_falls_back_to_a_tool(desk: Desk) -> None:
+    desk.models, desk.settings = says("maybe"), {"redo_attempts": 0}
+    question = {"id": "word", "action": "llm", "instruction": "Say", "choices": ["yes", "no"]}
+
+    document = await desk.run({**question, "fallback": ASKED})
+
+    assert (document["status"], row(document, "word")["output"]) == ("succeeded", {"of": "instead"})
+    assert (document["usage"]["tool_calls"], document["usage"]["model_calls"]) == (1, 1)
+
+
+async def test_the_steps_own_fallback_comes_before_its_tools_policy(desk: Desk) -> None:
+    desk.policies = {"look": {"fallback": "ask"}}
+    desk.office.does |= {"look": breaks(), "ask:instead": breaks("shut"), "ask:first": gives("found")}
+
+    document = await desk.run(step("first", "look", fallback=ASKED))
+
+    assert desk.office.did("ask") == ["instead", "first"]
+    assert row(document, "first")["output"] == "found"
+
+
+async def test_a_fallback_is_checked_with_the_plan(desk: Desk) -> None:
+    with pytest.raises(Exception, match=r"unknown_tool.*fax"):
+        await desk.run(step("first", "look", fallback="fax"))
+    with pytest.raises(Exception, match=r"bad_args.*fallback"):
+        await desk.run(step("first", "look", fallback={"tool": "ask", "args": {"who": 1}}))
+
+
+async def test_the_key_of_a_fallback_is_its_own(desk: Desk) -> None:
+    desk.office.does["post"] = [breaks(), gives("done")]
+
+    document = await desk.run(step("mail", "post", "x", fallback="post"))
+
+    keys = [args["key"] for tool, args in desk.office.calls if tool == "post"]
+    assert document["status"] == "succeeded"
+    assert len(set(keys)) == len(keys) == 2
