@@ -38,7 +38,7 @@ def pack(data: dict[str, Any]) -> dict[str, Any]:
     Args:
         data: JSON data with its `format`.
     """
-    if all(_portable(value) for value in data.values()):
+    if all(map(_portable, data.values())):
         return data
     return {"format": data["format"], _TEXT: json.dumps(data, separators=(",", ":"))}
 

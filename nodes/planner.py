@@ -37,7 +37,7 @@ async def planner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
     if proposal.plan is None:
         return {**begun, **await _end_without_plan(session, seen, proposal)}
     # The run's first effect, or the checkpoint after this node, makes it outlive a power cut as well.
-    await session.journal.put_plan(proposal.plan.revision, proposal.plan.to_json(), synced=False)
+    await session.journal.put_plan(proposal.plan.revision, session.json_of(proposal.plan), synced=False)
     run = await put_run(session, seen, proposal.plan, **RUNNING)
     session.emit({"type": "plan_accepted", "step": None, "message": f"{len(proposal.plan.steps)} steps"})
     shown = await document(session, run, proposal.plan)

@@ -91,10 +91,11 @@ async def document(session: RunSession, run: RunEntry, plan: Plan | None) -> dic
     """
     board = session.board
     whole = run.model_copy(update={"hidden": {}})
+    written = session.json_of(plan) if plan is not None else None
     if board is None or plan is None:
-        return build_document(whole, plan, {}, {})
+        return build_document(whole, plan, {}, {}, written=written)
     outputs = {s.id: await session.output_of(s.id) for s in plan.steps if board.statuses[s.id].ok}
-    return build_document(whole, plan, board.entries, outputs)
+    return build_document(whole, plan, board.entries, outputs, written=written)
 
 
 RUNNING: dict[str, Any] = {"status": RunStatus.RUNNING, "pending": [], "success": None}

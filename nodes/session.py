@@ -19,7 +19,7 @@ from checkpoints import (
     add_durations,
     mean_durations,
 )
-from graph.plan import Plan, RunStatus
+from graph.plan import JSON, Plan, RunStatus
 from graph.state import INVOCATION_KEY, Decision, Engine, Invocation, Settings
 from nodes.accounts import Account
 from nodes.books import open_ledger, step_account, usage_of
@@ -43,6 +43,7 @@ class RunSession:
     expected: tuple[Plan, dict[str, float]] | None = None
     building: asyncio.Lock = field(default_factory=asyncio.Lock)
     known_plan: tuple[Any, Plan] | None = None
+    written_plan: tuple[Plan, dict[str, JSON]] | None = None
 
     @classmethod
     def of(cls, runtime: Runtime[None]) -> "RunSession":
@@ -104,6 +105,12 @@ class RunSession:
         if self.known_plan is None or self.known_plan[0] is not written:
             self.known_plan = written, Plan.from_json(written)
         return self.known_plan[1]
+
+    def json_of(self, plan: Plan) -> dict[str, JSON]:
+        """The plan's JSON, made once for as long as it is the same plan; nobody changes it."""
+        if self.written_plan is None or self.written_plan[0] is not plan:
+            self.written_plan = plan, plan.to_json()
+        return self.written_plan[1]
 
     async def output_of(self, step_id: str) -> Any:
         """A step's result, from memory or, after a resume, from the journal; None when it has none."""

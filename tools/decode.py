@@ -55,7 +55,7 @@ def _may_change(value: object) -> bool:
     """Whether a value may have something to decode in it, or must be copied; only quick to say no."""
     if isinstance(value, str):
         return value.lstrip(_JSON_SPACE)[:1] in _OPENING
-    return isinstance(value, (Mapping, list, tuple))
+    return not (value is None or isinstance(value, (int, float)))
 
 
 def _decode_text(text: str, options: list[Schema], root: Schema, depth: int) -> JSON:

@@ -21,6 +21,8 @@ def build_document(
     plan: Plan | None,
     entries: Mapping[str, StepEntry],
     outputs: Mapping[str, Any],
+    *,
+    written: Mapping[str, Any] | None = None,
 ) -> JsonDict:
     """The output document.
 
@@ -30,6 +32,7 @@ def build_document(
         entries: Journal entries by step id; steps without one are pending.
         outputs: Results by step id, where they were loaded; a result kept by reference and not
             loaded shows as `{"$ref": digest, "bytes": n, "preview": text}`.
+        written: The plan's JSON where it is at hand; it is made otherwise.
 
     Returns:
         `status, success, answer, reason, plan, steps, effects, replans, usage, pending`, all JSON. A map
@@ -45,7 +48,7 @@ def build_document(
         "success": run.success,
         "answer": run.answer,
         "reason": run.reason,
-        "plan": shown_plan(plan.to_json(), run.hidden) if plan else None,
+        "plan": shown_plan(written or plan.to_json(), run.hidden) if plan else None,
         "steps": [
             _step_row(step, plan, entries.get(step.id), outputs) | _items(step, entries.get(step.id), ends)
             for step in steps

@@ -64,3 +64,20 @@ async def test_a_plan_that_was_edited_meanwhile_is_read_anew() -> None:
         await graph.ainvoke(None, config)
 
     assert office.logged == ["edited"]
+
+
+async def test_a_run_writes_its_plan_once_beside_reading_its_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Plan] = []
+    original = Plan.to_json
+
+    def to_json(plan: Plan) -> dict[str, Any]:
+        written.append(plan)
+        return original(plan)
+
+    monkeypatch.setattr(Plan, "to_json", to_json)
+    graph = build_graph(tools=Office().tools(), checkpointer=InMemorySaver(), store=InMemoryStore())
+
+    document = await graph.ainvoke(INPUT, {"configurable": {"thread_id": "r"}})
+
+    assert document["plan"] == original(written[-1])
+    assert len(written) == 2
