@@ -1,20 +1,17 @@
 """`http_get` against real sites on loopback."""
 
 import asyncio
-import gzip
 import ssl
 import subprocess
 import sys
-import tracemalloc
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
 
 import httpx2
 import pytest
 import trustme
-from langchain_core.tools import BaseTool
 
 from tests.builtin.calling import called, failure, output, refusal
+from tests.builtin.fetching import allowed, code, got
 from tests.builtin.site import Site, site
 from tests.builtin.test_addresses import REFUSED
 from tests.guards.source import ROOT
@@ -24,18 +21,6 @@ from tools.builtin import WebLimits, http_get
 SECOND_ADDRESS = pytest.mark.skipif(
     sys.platform != "linux", reason="only Linux has all of 127.0.0.0/8 without being told"
 )
-
-
-def _allowed(web: Site, **more: Any) -> BaseTool:
-    return http_get(allow=[f"{web.host}:{web.port}"], **more)
-
-
-async def _got(web: Site, path: str, **more: Any) -> Any:
-    return await output(_allowed(web, **more), "http_get", {"url": web.url + path})
-
-
-async def _code(web: Site, path: str, **more: Any) -> str:
-    return await refusal(_allowed(web, **more), "http_get", {"url": web.url + path})
 
 
 def _answering(*addresses: str, asked: list[str] | None = None) -> Callable[[str, int], Awaitable[list[str]]]:
@@ -52,7 +37,7 @@ def _answering(*addresses: str, asked: list[str] | None = None) -> Callable[[str
 
 async def test_a_page_comes_with_where_it_came_from(web: Site) -> None:
     web.answers("/a%20b", "héllo 你好", "text/html; charset=utf-8")
-    assert await _got(web, "/a%20b?q=1#part") == {
+    assert await got(web, "/a%20b?q=1#part") == {
         "url": f"{web.url}/a%20b?q=1",
         "status": 200,
         "content_type": "text/html; charset=utf-8",
@@ -69,17 +54,17 @@ async def test_redirects_are_followed_to_the_end(web: Site) -> None:
     web.redirects("/2", f"{web.url}/3", 307)
     web.redirects("/3", "4?x=1", 303)
     web.answers("/4", "there", Set_Cookie="a=b")
-    assert (await _got(web, "/1"))["url"] == f"{web.url}/4?x=1"
+    assert (await got(web, "/1"))["url"] == f"{web.url}/4?x=1"
     web.redirects("/5", "/6", 308)
     web.answers("/6", "there")
     web.routes["/5"] = lambda _asked: (302, {"Location": "/6", "Set-Cookie": "session=1"}, b"")
-    await _got(web, "/5")
+    await got(web, "/5")
     assert "cookie" not in web.asked[-1].headers
 
 
 async def test_a_redirect_without_end_is_given_up(web: Site) -> None:
     web.redirects("/round", "/round")
-    assert await _code(web, "/round") == "too_many_redirects"
+    assert await code(web, "/round") == "too_many_redirects"
     assert len(web.asked) == 6
 
 
@@ -169,61 +154,6 @@ async def test_the_next_address_is_tried_where_one_does_not_answer(web: Site) ->
     assert (await output(tool, "http_get", {"url": f"http://site.example:{web.port}/"}))["text"] == "here"
 
 
-async def test_a_body_without_end_is_cut_off_visibly(web: Site) -> None:
-    page = await _got(web, "/endless", limits=WebLimits(max_bytes=100_000))
-    assert (len(page["text"]), page["truncated"]) == (100_000, True)
-    assert web.sent < 20_000_000
-
-
-async def test_a_body_of_exactly_the_limit_is_whole(web: Site) -> None:
-    web.answers("/", "x" * 1000)
-    web.packs("/packed", b"x" * 1000)
-    for path in ("/", "/packed"):
-        page = await _got(web, path, limits=WebLimits(max_bytes=1000))
-        assert (len(page["text"]), page["truncated"]) == (1000, False)
-        cut = await _got(web, path, limits=WebLimits(max_bytes=999))
-        assert (len(cut["text"]), cut["truncated"]) == (999, True)
-
-
-async def test_a_packed_body_is_never_unpacked_further_than_allowed(web: Site) -> None:
-    web.answers("/bomb", gzip.compress(bytes(100_000_000).replace(b"\0", b"x")), Content_Encoding="gzip")
-    tracemalloc.start()
-    try:
-        page = await _got(web, "/bomb", limits=WebLimits(max_bytes=100_000))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert (len(page["text"]), page["truncated"]) == (100_000, True)
-    assert peak < 10_000_000
-
-
-async def test_packed_bodies_come_in_parts_and_with_padding(web: Site) -> None:
-    parts = gzip.compress("你".encode()) + gzip.compress(b"") + gzip.compress(b"b") + b"\0\0\0"
-    web.answers("/", parts, Content_Encoding="x-gzip")
-    assert (await _got(web, "/"))["text"] == "你b"
-
-
-@pytest.mark.parametrize("packing", ["br", "zstd", "deflate", "gzip, gzip", "nonsense"])
-async def test_a_packing_that_was_not_asked_for_is_refused(web: Site, packing: str) -> None:
-    web.answers("/", b"whatever", Content_Encoding=packing)
-    assert await _code(web, "/") == "unknown_encoding"
-
-
-@pytest.mark.parametrize(
-    "body", [b"not gzip at all", gzip.compress(b"x" * 5000)[:-9]], ids=["another form", "cut off"]
-)
-async def test_a_packed_body_that_came_damaged_is_asked_for_again(web: Site, body: bytes) -> None:
-    web.answers("/", body, Content_Encoding="gzip")
-    assert (await failure(_allowed(web), "http_get", {"url": f"{web.url}/"})).kind == "soft"
-
-
-async def test_a_body_that_trickles_in_ends_with_the_time(web: Site) -> None:
-    tool = _allowed(web, limits=WebLimits(seconds=0.5))
-    failed = await failure(tool, "http_get", {"url": f"{web.url}/slow"})
-    assert (failed.kind, failed.code) == ("soft", "timeout")
-    assert "127.0.0.1 did not answer in full within 0.5 s" in failed.message
-
-
 @pytest.mark.parametrize(
     ("status", "kind", "code"),
     [
@@ -238,7 +168,7 @@ async def test_a_body_that_trickles_in_ends_with_the_time(web: Site) -> None:
 )
 async def test_a_status_says_whether_to_try_again(web: Site, status: int, kind: str, code: str) -> None:
     web.answers("/", "no", status=status, Retry_After="7")
-    failed = await failure(_allowed(web), "http_get", {"url": f"{web.url}/?token=s3cret"})
+    failed = await failure(allowed(web), "http_get", {"url": f"{web.url}/?token=s3cret"})
     assert (failed.kind, failed.code) == (kind, code)
     assert failed.retry_after == (7 if kind == "soft" else None)
     assert f"127.0.0.1 answered {status}" in failed.message
@@ -260,60 +190,13 @@ async def test_a_host_that_nobody_knows_is_not_asked_for_again() -> None:
         assert await refusal(tool, "http_get", {"url": "http://x.example/"}) == "unknown_host"
 
 
-@pytest.mark.parametrize(
-    "content_type", ["image/png", "application/pdf", "application/octet-stream", "video/x"]
-)
-async def test_what_is_no_text_is_refused(web: Site, content_type: str) -> None:
-    web.answers("/", b"\x89PNG\r\n\0", content_type)
-    assert await _code(web, "/") == "not_text"
-
-
-async def test_an_untold_type_is_judged_by_the_bytes(web: Site) -> None:
-    web.answers("/binary", b"a\0b", "")
-    web.answers("/text", "文", "")
-    assert await _code(web, "/binary") == "not_text"
-    assert (await _got(web, "/text"))["text"] == "文"
-
-
-@pytest.mark.parametrize(
-    ("content_type", "body", "text"),
-    [
-        ("application/json", '{"a": "文"}'.encode(), '{"a": "文"}'),
-        ("application/ld+json; charset=UTF-8", "文".encode(), "文"),
-        ("text/html; charset=GBK", "中文".encode("gbk"), "中文"),
-        ("text/html", '<meta charset="gb2312">中文'.encode("gbk"), '<meta charset="gb2312">中文'),
-        ("text/html; charset=big5", "中文".encode("big5"), "中文"),
-        ("text/xml", '<?xml version="1.0" encoding="Shift_JIS"?>日本'.encode("shift_jis"), None),
-        ("text/plain; charset=iso-8859-1", b"\x93caf\xe9\x94", "“café”"),
-        ("text/plain; charset=klingon", "é".encode(), "é"),
-        ("text/plain; charset=punycode", b"a-", "a-"),
-        ("text/plain; charset=zlib", b"a", "a"),
-        ("text/plain", "é".encode("utf-16"), "é"),
-        ("text/plain", b"\xef\xbb\xbfx", "x"),
-        ("text/plain", b"\xff\xfe\xfa", None),
-        ("text/plain", b"a\xffb", "a\ufffdb"),
-    ],
-)
-async def test_a_text_is_read_in_its_own_encoding(
-    web: Site, content_type: str, body: bytes, text: str | None
-) -> None:
-    web.answers("/", body, content_type)
-    got = (await _got(web, "/"))["text"]
-    assert got == text if text is not None else isinstance(got, str)
-
-
-async def test_a_text_is_not_cut_within_a_character(web: Site) -> None:
-    web.answers("/", "文字", "text/plain; charset=utf-8")
-    assert (await _got(web, "/", limits=WebLimits(max_bytes=5)))["text"] == "文"
-
-
 async def test_the_proxies_of_the_environment_are_not_used(
     web: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web.answers("/", "direct")
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    assert (await _got(web, "/"))["text"] == "direct"
+    assert (await got(web, "/"))["text"] == "direct"
 
 
 async def test_a_proxy_that_was_set_gets_the_checked_address(web: Site) -> None:
@@ -387,9 +270,7 @@ def test_the_event_loop_of_a_server_never_waits_for_a_disk(web: Site, secure: Si
     if scheme == "http":
         assert (done.stdout, done.returncode) == ("plain\n", 0), done.stderr
     else:
-        assert done.stderr.splitlines()[-1].startswith(
-            "httpx2.ConnectError: [SSL: CERTIFICATE_VERIFY_FAILED]"
-        )
+        assert "CERTIFICATE_VERIFY_FAILED" in done.stderr.splitlines()[-1]
 
 
 def test_the_policy_is_that_of_a_read_with_time_for_its_own_message() -> None:
@@ -401,7 +282,7 @@ def test_the_policy_is_that_of_a_read_with_time_for_its_own_message() -> None:
 async def test_many_pages_are_fetched_at_once(web: Site) -> None:
     for number in range(8):
         web.answers(f"/{number}", str(number))
-    tool = _allowed(web)
+    tool = allowed(web)
     found = await asyncio.gather(
         *(called(tool, "http_get", {"url": f"{web.url}/{number}"}) for number in range(8))
     )

@@ -17,6 +17,7 @@ from graph import build_graph
 from graph.cli.configuring import OTHER_VARIABLES
 from nodes.prompts import tool_list
 from tests.builtin.site import Site
+from tests.executor.shop import plan, says, step
 from tests.guards.source import ROOT
 from tools import ToolLoadError, load_tools
 from tools.builtin import FileLimits, WebLimits, file_tools, http_get, web_search
@@ -122,6 +123,19 @@ def test_planners_are_told_what_the_tools_give() -> None:
     assert "-> {path: string, text: string, chars: integer, truncated: boolean} [read]" in told
     assert "results: list of ({title: string, url: string, snippet: string})" in told
     assert "http_get(url: string) -> {url: string, status: integer" in told
+
+
+async def test_a_model_cannot_carry_data_out_in_a_url_that_it_made_up(web: Site) -> None:
+    web.answers("/page", "hello")
+
+    def reads(url: str) -> dict[str, Any]:
+        return plan(step("get", "http_get", {"url": url}))
+
+    model = says(reads(f"{web.url}/page?all=secrets"), reads(f"{web.url}/page"))
+    graph = build_graph(tools=[http_get(allow=["127.0.0.1"], grounded=True)], models=model)
+    result = await graph.ainvoke({"goal": f"read {web.url}/page"})
+    assert result["status"] == "succeeded", result["reason"]
+    assert [(asked.path, asked.query) for asked in web.asked] == [("/page", {})]
 
 
 PAGE = (ROOT / "docs" / "tools.md").read_text("utf-8")
