@@ -114,6 +114,7 @@ async def test_a_database_is_named_by_path_or_url(
         ("SELECT group_concat(value) AS v FROM json_each(?)", [[1, 2]], "1,2"),
         ("SELECT text AS v FROM notes WHERE notes MATCH ?", ["quiet"], "quiet week"),
         ("SELECT name AS v FROM pragma_table_info('sales')", None, "day"),
+        ("SELECT cast(x'ff41' AS TEXT) AS v", None, "\ufffdA"),
         ("PRAGMA table_info(sales)", None, None),
         ("EXPLAIN QUERY PLAN SELECT 1", None, None),
         ("SELECT 1 AS v; -- done", None, 1),

@@ -15,6 +15,7 @@ from tools.builtin.sql_results import QueryLimits
 
 DSN = os.environ.get("PLANRAIL_TEST_POSTGRES", "postgresql:///test")
 NAPS = "pg_sleep(0.01) FROM generate_series(1, 500)"
+LATE_NAPS = "CASE WHEN g > 100 THEN pg_sleep(0.02) END FROM generate_series(1, 300) AS g"
 QUICK = QueryLimits(seconds=0.5, busy_seconds=0.1)
 
 
@@ -111,6 +112,7 @@ async def test_a_huge_result_is_cut_without_being_fetched() -> None:
         ("SELECT * FROM {t} WHERE region = $1", "bad_params"),
         ("SELECT pg_sleep(30)", "query_too_slow"),
         (f"SELECT set_config('statement_timeout', '0', true), {NAPS}", "query_too_slow"),
+        (f"SELECT set_config('statement_timeout', '0', true), {LATE_NAPS}", "query_too_slow"),
     ],
 )
 async def test_what_is_wrong_or_writes_is_a_hard_failure_without_effect(
