@@ -38,9 +38,11 @@ class Killable:
     warm: Warm
     folder: Path
     idempotent: bool
+    kind: str = "errand"
 
     def job(self, **more: Any) -> dict[str, Any]:
-        return {"folder": str(self.folder), "idempotent": self.idempotent, "result": "result", **more}
+        shared = {"folder": str(self.folder), "idempotent": self.idempotent, "kind": self.kind}
+        return {**shared, "result": "result", **more}
 
     def killed(self, *, kill_at: int | None = None, kill_after: float | None = None) -> bool:
         """One process that is to be killed; False when it came to its end."""
@@ -86,7 +88,7 @@ class Runs:
     def __init__(self, warm: Warm, folder: Path) -> None:
         self._warm, self._folder, self._numbers = warm, folder, count()
 
-    def fresh(self, *, idempotent: bool) -> Killable:
+    def fresh(self, *, idempotent: bool, kind: str = "errand") -> Killable:
         folder = self._folder / str(next(self._numbers))
         folder.mkdir()
-        return Killable(self._warm, folder, idempotent)
+        return Killable(self._warm, folder, idempotent, kind)

@@ -105,12 +105,20 @@ class Boundaries:
 class Errand:
     """One process's share of the run, in a folder that all of them share."""
 
+    plan = PLAN
+
     def __init__(self, folder: Path, *, idempotent: bool, kill_at: int | None, slow: float) -> None:
         self.folder = folder
         self.boundaries = Boundaries(kill_at)
         self._slow = slow
-        made = shop_tools(folder / "shop.db", idempotent=idempotent, log=self._note_call)
-        self._tools = [self._around(tool) for tool in made]
+        self._tools = [self._around(tool) for tool in self.tools(idempotent=idempotent)]
+
+    def tools(self, *, idempotent: bool) -> list[Callable[..., Any]]:
+        return shop_tools(self.folder / "shop.db", idempotent=idempotent, log=self._note_call)
+
+    def truth_about(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """What an honest person answers."""
+        return truth_about(self.folder, question["step"])
 
     def graph(self, opened: OpenedStore) -> PlanrailGraph:
         return build_graph(
@@ -177,13 +185,13 @@ async def go_on(errand: Errand, *, answer: bool) -> dict[str, Any]:
         try:
             document = await graph.ainvoke(None, CONFIG)
         except RunNotFoundError:
-            document = await graph.ainvoke({"goal": PLAN["goal"], "plan": PLAN}, CONFIG)
+            document = await graph.ainvoke({"goal": "do it", "plan": errand.plan}, CONFIG)
         except PlanrailError as error:
             return {"error": error.code}
         first = document
         calls_before_answers = lines(errand.folder / "calls")
         while answer and document["pending"]:
-            truth = {item["step"]: truth_about(errand.folder, item["step"]) for item in document["pending"]}
+            truth = {item["step"]: errand.truth_about(item) for item in document["pending"]}
             document = await graph.ainvoke(Command(resume=truth), CONFIG)
         return {
             "before": before,

@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash.errand import Errand, go_on, write_result
+from tests.crash.list_errand import ListErrand
+
+KINDS = {"errand": Errand, "list": ListErrand}
 
 
 def serve() -> None:
@@ -42,7 +45,8 @@ def _fork(job: dict[str, Any]) -> int:
 def _work(job: dict[str, Any]) -> int:
     folder = Path(job["folder"])
     try:
-        errand = Errand(
+        kind = KINDS[job.get("kind", "errand")]
+        errand = kind(
             folder, idempotent=job["idempotent"], kill_at=job.get("kill_at"), slow=job.get("slow", 0)
         )
         result = asyncio.run(go_on(errand, answer=job.get("answer", True)))
