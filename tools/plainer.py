@@ -41,7 +41,7 @@ def plainer(value: object, path: str) -> object:
         raise UnsupportedResult(f"{path} is a coroutine that nobody awaited; declare the tool with async def")
     for plain in (_of_standard_library, _of_records, _of_libraries):
         found = plain(value, path)
-        if found is not _NOTHING:
+        if found is not _NOTHING and type(found) is not type(value):
             return found
     if isinstance(value, Sequence):
         return list(value)

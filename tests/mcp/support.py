@@ -16,17 +16,18 @@ from tools import CallOutcome, RegisteredTool, ToolRegistry, call_tool
 HERE = Path(__file__).parent
 OFFICE = str(HERE / "office_server.py")
 ODD = str(HERE / "odd_server.py")
-PATIENCE = 30.0
+PATIENCE = 60.0
+START = 90.0
 
 
 def office(**more: Any) -> dict[str, Any]:
     """The entry of the well-behaved server, over stdio."""
-    return {"command": sys.executable, "args": [OFFICE], **more}
+    return {"command": sys.executable, "args": [OFFICE], "start_timeout": START, **more}
 
 
 def odd(mode: str, **more: Any) -> dict[str, Any]:
     """The entry of a server that misbehaves."""
-    return {"command": sys.executable, "args": [ODD, mode], **more}
+    return {"command": sys.executable, "args": [ODD, mode], "start_timeout": START, **more}
 
 
 def only(tools: Any) -> RegisteredTool:

@@ -43,11 +43,12 @@ class Connection:
         self._ready, self._leave = asyncio.Event(), asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._words: LastWords | None = None
+        self._cancelled = False
 
     @property
     def ended(self) -> bool:
         """Whether the session is known to be gone; a server's silent death shows at the next call."""
-        return self._task is None or self._task.done()
+        return self._leave.is_set() or self._task is None or self._task.done()
 
     async def open(self) -> None:
         """Reach the server, which has its `start_timeout` for that.
@@ -68,7 +69,7 @@ class Connection:
             ready.cancel()
             self._words.close()
         if self._session is None or self.ended:
-            late = not self._task.done()
+            late = not (self._task.done() or self._leave.is_set())
             await self.close(at_once=True)
             reason = f"did not answer within {limit:g} s" if late else self._why()
             raise SoftToolError(f"{reason}{self._said()}")
@@ -99,10 +100,16 @@ class Connection:
         self._leave.set()
         if self._task is None:
             return
-        if at_once:
-            self._task.cancel()
+        if at_once or not self._ready.is_set():
+            self._cancel(self._task)
         await asyncio.wait({self._task}, timeout=_CLOSING_SECONDS)
-        self._task.cancel()
+        self._cancel(self._task)
+
+    def _cancel(self, task: asyncio.Task[None]) -> None:
+        """Cancel once: a second time would interrupt the SDK while it ends the server."""
+        if not self._cancelled:
+            self._cancelled = True
+            task.cancel()
 
     async def _hold(self, words: LastWords) -> None:
         async with open_session(self._server, words.file, self._faults) as self._session:
@@ -133,7 +140,7 @@ class Connection:
     def _why(self) -> str:
         """Why the session ended or never began, in words that follow the server's name."""
         assert self._task is not None
-        error = None if self._task.cancelled() else self._task.exception()
+        error = self._task.exception() if self._task.done() and not self._task.cancelled() else None
         found = next(_leaves(error), None) if error is not None else None
         if isinstance(found, McpError):
             found = self.fault(found) or found

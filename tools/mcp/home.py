@@ -53,6 +53,8 @@ def closed(closer: Callable[[], Awaitable[None]]) -> None:
 
 
 def _home() -> asyncio.AbstractEventLoop:
+    if _loops:  # without the lock, for the garbage collector may call from inside of it
+        return _loops[0]
     with _lock:
         if not _loops:
             loop = asyncio.new_event_loop()

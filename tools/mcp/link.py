@@ -53,7 +53,7 @@ class Link:
         """Make a link that is not connected yet."""
         self.server = server
         self.secrets = secrets_of(server)
-        self._opening = asyncio.Lock()
+        self._opening, self._closing = asyncio.Lock(), asyncio.Lock()
         self._connection: Connection | None = None
         self._closed = False
 
@@ -98,9 +98,10 @@ class Link:
     async def close(self) -> None:
         """Leave the server for good; one that was started is ended."""
         self._closed = True
-        home.closed(self.close)
-        if self._connection is not None:
-            await self._drop(self._connection)
+        async with self._closing:
+            if self._connection is not None:
+                await self._connection.close()
+            home.closed(self.close)
 
     async def _call_once(self, tool: str, arguments: dict[str, JSON]) -> Answer:
         connection = await self._connected()
@@ -138,18 +139,17 @@ class Link:
             if self._connection is not None and not self._connection.ended:
                 return self._connection
             home.close_at_exit(self.close)
-            opened = Connection(self.server)
+            self._connection = Connection(self.server)
             try:
-                await opened.open()
+                await self._connection.open()
             except SoftToolError as error:
                 raise SoftToolError(self._said(str(error))) from error
-            self._connection = opened
-            return opened
+            return self._connection
 
     async def _drop(self, connection: Connection) -> None:
+        await connection.close()
         if self._connection is connection:
             self._connection = None
-        await connection.close()
 
 
 async def _all_tools(connection: Connection) -> list[Any]:

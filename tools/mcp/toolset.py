@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -97,12 +98,9 @@ class McpTools(Sequence[BaseTool]):
 
     async def _load(self) -> list[BaseTool]:
         links = [Link(config) for config in self._configs]
-        found: list[list[BaseTool] | BaseException] = await asyncio.gather(
-            *map(self._tools_of, links), return_exceptions=True
-        )
-        faults = [each for each in found if isinstance(each, BaseException)]
         try:
-            _raise_first(faults)
+            found = await asyncio.gather(*map(self._tools_of, links), return_exceptions=True)
+            _raise_faults([each for each in found if isinstance(each, BaseException)])
             tools = [tool for each in found if not isinstance(each, BaseException) for tool in each]
             _refuse_collisions(tools)
         except BaseException:
@@ -113,7 +111,7 @@ class McpTools(Sequence[BaseTool]):
     async def _tools_of(self, link: Link) -> list[BaseTool]:
         listed = await link.list_tools()
         server = Server(link)
-        weakref.finalize(server, _leave_soon, link)
+        weakref.finalize(server, _leave_soon, link, os.getpid()).atexit = False
         self._servers.append(server)
         return _offered(listed, server)
 
@@ -122,7 +120,7 @@ class McpTools(Sequence[BaseTool]):
         await asyncio.gather(*(server.link.close() for server in servers))
 
 
-def _raise_first(faults: Sequence[BaseException]) -> None:
+def _raise_faults(faults: Sequence[BaseException]) -> None:
     """Raise what kept servers from being reached, all that can be told in one line."""
     told = [str(fault) for fault in faults if isinstance(fault, SoftToolError | ToolLoadError)]
     strange = [fault for fault in faults if not isinstance(fault, SoftToolError | ToolLoadError)]
@@ -132,8 +130,9 @@ def _raise_first(faults: Sequence[BaseException]) -> None:
         raise ToolLoadError(trimmed("; ".join(told)))
 
 
-def _leave_soon(link: Link) -> None:
-    home.submit(link.close())
+def _leave_soon(link: Link, process: int) -> None:
+    if process == os.getpid():  # a forked child has the tools, and the servers are its parent's
+        home.submit(link.close())
 
 
 def _offered(listed: Sequence[Any], server: Server) -> list[BaseTool]:

@@ -5,6 +5,7 @@ streams of this process; both are in one process group, which the parent ends as
 by the end of its input that its client is gone, but not every one listens.
 """
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import time
 POLL_SECONDS = 0.5
 GRACE_SECONDS = 1.0
 NOT_STARTED = 127
+_SET_PARENT_DEATH_SIGNAL = 1
 
 
 def main(argv: list[str]) -> int:
@@ -24,7 +26,7 @@ def main(argv: list[str]) -> int:
         os.setpgid(0, 0)
     signal.signal(signal.SIGTERM, _outlive)
     try:
-        server = subprocess.Popen(command)  # noqa: S603 - the command that the user's configuration names
+        server = subprocess.Popen(command, preexec_fn=_die_with_parent)  # noqa: S603, PLW1509 - one thread yet
     except OSError as error:
         sys.stderr.write(f"{command[0]} cannot be started: {error.strerror}\n")
         return NOT_STARTED
@@ -33,6 +35,12 @@ def main(argv: list[str]) -> int:
         os.close(stream)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     return server.wait() & 0xFF
+
+
+def _die_with_parent() -> None:
+    """Have the kernel end the server when this process is killed itself, where it can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def _outlive(_number: int, _frame: object) -> None:
