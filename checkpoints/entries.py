@@ -100,7 +100,8 @@ class StepEntry(_Record):
         """Whether its call was a write that happened; what it gave may still not be what the plan expects."""
         if self.effect != "write":
             return False
-        unexpected = self.error is not None and self.error.code == UNEXPECTED_RESULT
+        own = self.fallback is None
+        unexpected = own and self.error is not None and self.error.code == UNEXPECTED_RESULT
         return self.status is StepStatus.SUCCEEDED or (self.status is StepStatus.FAILED and unexpected)
 
     @property

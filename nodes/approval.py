@@ -6,6 +6,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
+from checkpoints import UNEXPECTED_RESULT, StepEntry, StepError
 from graph.plan import AgentStep, MapStep, StepStatus
 from graph.state import (
     RESPONSE_SCHEMA,
@@ -19,9 +20,11 @@ from graph.state import (
 )
 from nodes.decide.approvals import decided_call, decision_from, standing_after, status_after
 from nodes.lanes.arguments import resolved_args
+from nodes.lanes.conditions import expectation
+from nodes.lanes.fallback import gone_over
 from nodes.lanes.rebuild import ensure_board, read_state
 from nodes.lanes.results import blank_entry
-from nodes.lanes.work import work_of
+from nodes.lanes.work import Work, work_of
 from nodes.progress import step_states
 from nodes.session import RunSession
 
@@ -43,7 +46,8 @@ async def approval(state: StepTask, runtime: Runtime[None]) -> dict[str, Any]:
     await ensure_board(session)
     decision = await _decide(session, request, answer)
     standing = standing_after(decision, session.decisions.get(step_id))
-    return {"decisions": {step_id: standing}, "records": await _write_down(session, request, decision)}
+    records = await _write_down(session, request, decision, standing)
+    return {"decisions": {step_id: standing}, "records": records}
 
 
 def _ask(request: Request, engine: Engine) -> dict[str, Any]:
@@ -66,7 +70,26 @@ async def _decide(session: RunSession, request: Request, answer: dict[str, Any])
     return decision_from(answer, request, work.step, edited=edited, at=session.engine.now().isoformat())
 
 
-async def _write_down(session: RunSession, request: Request, decision: Decision) -> dict[str, Any]:
+async def _as_expected(session: RunSession, work: Work) -> StepEntry:
+    """The entry of a write that a person knows has happened: failed, if what it gave is not as expected.
+
+    A person who tells no result has nothing held against it.
+    """
+    entry = work.entry
+    assert entry is not None
+    fault = None if entry.output is None else (await expectation(session, work))(entry.output)
+    if fault is None:
+        return entry
+    error = StepError(kind="hard", code=UNEXPECTED_RESULT, message=fault)
+    lost = entry.model_copy(update={"status": StepStatus.FAILED, "error": error})
+    if work.step.fallback is None:
+        return lost
+    return await gone_over(session, replace(work, entry=lost), error)
+
+
+async def _write_down(
+    session: RunSession, request: Request, decision: Decision, standing: Decision
+) -> dict[str, Any]:
     board = session.require_board()
     step = board.step(request.step)
     status = status_after(decision)
@@ -84,6 +107,8 @@ async def _write_down(session: RunSession, request: Request, decision: Decision)
         changes = {"approval": dict(decision), "status": StepStatus.PENDING, "error": None}
         session.journal.note(*parts)
     entry = entry.model_copy(update=changes)
+    if entry.status is StepStatus.SUCCEEDED:
+        entry = await _as_expected(session, replace(work_of(session, step), entry=entry, decision=standing))
     board.record(entry, decision["result"])
     await session.journal.commit(entry)
     session.emit(

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from checkpoints import StepEntry
 from graph.plan import (
     JSON,
     Done,
@@ -10,7 +9,6 @@ from graph.plan import (
     Plan,
     RunStatus,
     Step,
-    StepStatus,
     undo_revision,
     undoes_items,
     undoing,
@@ -22,8 +20,6 @@ from nodes.lanes.map_calls import listed
 from nodes.lanes.work import work_of
 from nodes.revisions import adopt
 from nodes.session import RunSession
-
-UNEXPECTED_RESULT = "unexpected_result"
 
 
 def steps_to_undo(session: RunSession, stopped_by: str | None) -> tuple[str, ...]:
@@ -62,13 +58,8 @@ def _is_done(session: RunSession, step: Step) -> bool:
         return False
     if undoes_items(step):
         return any(e.status.ok for e in entries.values() if e.step_id == step.id and e.item is not None)
-    return entries[step.id].status.ok or _was_made(entries[step.id])
-
-
-def _was_made(entry: StepEntry) -> bool:
-    """Whether a write was made although its step failed: what it gave was not what was expected."""
-    unexpected = entry.error is not None and entry.error.code == UNEXPECTED_RESULT
-    return entry.status is StepStatus.FAILED and entry.effect == "write" and unexpected
+    # A write was made although its step failed, where what it gave was not what was expected.
+    return entries[step.id].status.ok or entries[step.id].wrote
 
 
 async def _done(session: RunSession, step: Step) -> Done:

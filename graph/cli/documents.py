@@ -6,7 +6,7 @@ from typing import Any
 
 from checkpoints import Journal, OpenedStore, RunBusyError, RunEntry, RunLog, StepEntry, find_run
 from graph.cli.errors import NoSuchRun
-from graph.plan import Plan, RunStatus
+from graph.plan import Plan, RunStatus, StepStatus
 from graph.state import build_document, entries_of
 
 STATE_COLUMNS = (
@@ -82,11 +82,18 @@ def _state_row(run_id: str, step_id: str, entry: StepEntry | None) -> dict[str, 
         entry.attempts,
         entry.input if entry.input_ref is None else entry.input_ref.preview,
         entry.output if entry.output_ref is None else entry.output_ref.preview,
-        entry.error.message if entry.error else None,
+        _why(entry),
         created.isoformat() if created else None,
         updated.isoformat() if updated else None,
     )
     return dict(zip(STATE_COLUMNS, values, strict=True))
+
+
+def _why(entry: StepEntry) -> str | None:
+    """Why a step gave no result: its error, or the condition that did not hold."""
+    if entry.error is not None:
+        return entry.error.message
+    return entry.note if entry.status is StepStatus.NOT_TAKEN else None
 
 
 def _current_plan(log: RunLog) -> Plan | None:

@@ -150,11 +150,12 @@ def _forecast_lines(told: Forecast) -> list[str]:
     ]
     cost = "unknown, its model has no price (setting prices)" if told.cost is None else f"{told.cost:.4f}"
     agents = f", and up to {told.agent_calls} of each by agents" if told.agent_calls else ""
+    perhaps = f"  ({len(told.conditional)} steps only if their conditions hold)" if told.conditional else ""
     guessed = f"  ({len(told.guessed)} steps never timed, guessed)" if told.guessed else ""
     return [
         f"approvals    {len(approvals) or 'none'}",
         *approvals,
-        f"calls        {told.tool_calls} of tools, {told.model_calls} of models{agents}",
+        f"calls        {told.tool_calls} of tools, {told.model_calls} of models{agents}{perhaps}",
         f"tokens       about {told.input_tokens} in, {told.output_tokens} out",
         f"cost         {cost}",
         f"time         about {told.seconds:.1f} s{guessed}",

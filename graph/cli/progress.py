@@ -31,6 +31,7 @@ _LOOKS = {
     "step_redo": ("!", "yellow", "answer sent back to the model"),
     "step_succeeded": ("✓", "green", "succeeded"),
     "step_failed": ("✗", "red", "failed"),
+    "step_not_taken": ("-", "dim", "not taken"),
     "step_skipped": ("-", "dim", "skipped"),
     "step_unknown": ("?", "magenta", "outcome unknown"),
     "approval_requested": ("?", "magenta", "waits for a person"),

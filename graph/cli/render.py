@@ -137,6 +137,8 @@ def _step_cells(plan: Plan, step: Mapping[str, Any]) -> tuple[list[str], str]:
     cells = [str(step["status"]), short(step["id"], 40), short(does, 40), _duration(step), _source(step)]
     if step["error"]:
         return cells, short(f"{step['error']['code']}: {step['error']['message']}", 300)
+    if step["status"] == "not_taken":
+        return cells, short(step.get("note", ""), 300)
     return cells, "" if step["output"] is None else short(step["output"], 100)
 
 

@@ -27,17 +27,26 @@ def to_text(plan: Plan, statuses: Mapping[str, StepStatus] | None = None) -> str
     """
     parent = "" if plan.parent_revision is None else f" (from {plan.parent_revision})"
     heading = _visible(f"plan {plan.plan_id} revision {plan.revision}{parent} by {plan.author}: {plan.goal}")
-    rows = [_row(step, statuses) for step in plan.steps]
+    told = any(map(_rules, plan.steps))
+    rows = [_row(step, statuses, with_rules=told) for step in plan.steps]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     return "\n".join([heading, *(f"  {line}".rstrip() for line in lines)]) + "\n"
 
 
-def _row(step: Step, statuses: Mapping[str, StepStatus] | None) -> tuple[str, ...]:
+def _row(step: Step, statuses: Mapping[str, StepStatus] | None, *, with_rules: bool) -> tuple[str, ...]:
     status = [] if statuses is None else [statuses.get(step.id, StepStatus.PENDING).value]
     risk = step.risk.value + (" + approval" if step.require_approval else "")
     after = "after " + ", ".join(step.depends_on) if step.depends_on else ""
-    return tuple(_visible(cell) for cell in [step.id, *status, step.does, risk, after, step.title])
+    rules = [_rules(step)] if with_rules else []
+    return tuple(_visible(cell) for cell in [step.id, *status, step.does, risk, after, *rules, step.title])
+
+
+def _rules(step: Step) -> str:
+    """What decides whether a step is taken, what is expected of it, and what stands in for it."""
+    told = [("when", step.when), ("expects", step.expect)]
+    told.append(("else tool", step.fallback.tool if step.fallback else None))
+    return ", ".join(f"{word} {text}" for word, text in told if text is not None)
 
 
 def _visible(text: str) -> str:

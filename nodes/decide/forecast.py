@@ -2,8 +2,8 @@
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -15,6 +15,7 @@ from graph.plan import (
     StepStatus,
     ToolStep,
     dependents,
+    fallback_step,
     has_reference,
     longest_remaining,
     topological_order,
@@ -60,6 +61,8 @@ class Forecast:
     `agent_calls` are the tool calls that its agents may make at most, each with a model call; they are in no
     other number, since nobody knows how many it will be.
 
+    `conditional` are the steps that conditions may leave out; the numbers count them as taken.
+
     `seconds` is the makespan under the cap on steps at once, without anybody's time to decide; `cost` is None
     when a model is asked and has no price.
     """
@@ -73,6 +76,7 @@ class Forecast:
     cost: float | None
     seconds: float
     guessed: tuple[str, ...]
+    conditional: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -83,7 +87,7 @@ def past_of(entries: Iterable[StepEntry]) -> Past:
     seconds: dict[str, list[float]] = defaultdict(list)
     tokens: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for entry in entries:
-        if entry.status is not StepStatus.SUCCEEDED or entry.item is not None or entry.age is not None:
+        if entry.status is not StepStatus.SUCCEEDED or entry.item is not None or _is_borrowed(entry):
             continue
         kind = f"tool {entry.tool}" if entry.tool else entry.action
         if entry.started_at is not None and entry.ended_at is not None:
@@ -92,6 +96,11 @@ def past_of(entries: Iterable[StepEntry]) -> Past:
             tokens[kind].append((entry.input_tokens, entry.output_tokens or 0))
     halves = {kind: _medians(pairs) for kind, pairs in tokens.items()}
     return Past({kind: median(taken) for kind, taken in seconds.items()}, halves)
+
+
+def _is_borrowed(entry: StepEntry) -> bool:
+    """Whether it took an earlier result, or several calls of several tools: it tells nothing of its own."""
+    return entry.age is not None or entry.fallback is not None
 
 
 def _medians(pairs: list[tuple[int, int]]) -> tuple[int, int]:
@@ -106,7 +115,7 @@ def forecast(plan: Plan, tools: Tools, settings: Settings, past: Past, price: Pr
     told, said = sum(each[0] for each in spent), sum(each[1] for each in spent)
     durations = {step.id: _seconds(step, past) for step in plan.steps}
     return Forecast(
-        approvals=tuple(found for step in plan.steps if (found := _approval(step, tools, settings))),
+        approvals=tuple(_approvals(plan, tools, settings)),
         tool_calls=sum(isinstance(step, ToolStep) for step in plan.steps),
         model_calls=len(asking),
         agent_calls=sum(step.max_iterations for step in plan.steps if isinstance(step, AgentStep)),
@@ -115,14 +124,36 @@ def forecast(plan: Plan, tools: Tools, settings: Settings, past: Past, price: Pr
         cost=_cost(told, said, price) if asking else 0.0,
         seconds=makespan(plan, durations, settings.max_concurrency),
         guessed=tuple(step.id for step in plan.steps if _kind(step) not in past.seconds),
+        conditional=conditional_steps(plan),
     )
+
+
+def conditional_steps(plan: Plan) -> tuple[str, ...]:
+    """The steps that may not be taken: those with a condition, and those that only such ones lead to."""
+    found: set[str] = set()
+    for step_id in topological_order(plan.steps):
+        step = plan.step(step_id)
+        if step.when is not None or (step.depends_on and set(step.depends_on) <= found):
+            found.add(step_id)
+    return tuple(step.id for step in plan.steps if step.id in found)
+
+
+def _approvals(plan: Plan, tools: Tools, settings: Settings) -> Iterator[ExpectedApproval]:
+    """The approvals of all steps, and those of what they fall back to: nobody knows whether that comes."""
+    perhaps = frozenset(conditional_steps(plan))
+    for step in plan.steps:
+        if found := _approval(step, tools, settings):
+            yield replace(found, certain=found.certain and step.id not in perhaps)
+        other = fallback_step(step)
+        if other is not None and (found := _approval(other, tools, settings)):
+            yield replace(found, reason=f"its fallback: {found.reason}", certain=False)
 
 
 def _approval(step: Step, tools: Tools, settings: Settings) -> ExpectedApproval | None:
     tool = tools.get(step.tool) if isinstance(step, ToolStep) else None
     if settings.approve_at == "never":
         return None
-    used = [tools[name] for name in step.tool_names if name in tools]
+    used = [tools[name] for name in step.own_tools if name in tools]
     reason, certain = agent_reason(step, used, settings) or standing_reason(step, tool, settings), True
     if reason is None and tool is not None and isinstance(step, ToolStep) and tool.policy.approve_when:
         certain = not step.open_args and not has_reference(step.args)

@@ -49,7 +49,7 @@ async def next_turn(
         tools: What may still be called; nothing when only the result is left to give.
     """
     how = agent_ask(run, step)
-    expects = await expectation(run)
+    expects = await expectation(run.session, run.work)
     found = await _by_tools_first(run, step, how, [*opening, *_as_calls(run, turns)], tools, expects=expects)
     if found is not None:
         return found

@@ -80,7 +80,7 @@ async def _as_expected(run: StepRun, end: Result | None) -> Result | None:
     """The end of a step that others ran for it, failed where its result is not what the plan expects."""
     if end is None or not end.status.ok:
         return end
-    fault = (await expectation(run))(end.output)
+    fault = (await expectation(run.session, run.work))(end.output)
     return end if fault is None else replace(failed("hard", UNEXPECTED_RESULT, fault), output=end.output)
 
 

@@ -7,7 +7,9 @@ from nodes.decide.conditions import waits_for_condition, why_unexpected
 from nodes.lanes.arguments import scope_of
 from nodes.lanes.results import Result, failed
 from nodes.lanes.run import StepRun
+from nodes.lanes.work import Work
 from nodes.replies import BadReply
+from nodes.session import RunSession
 
 BAD_CONDITION = "bad_condition"
 
@@ -42,10 +44,10 @@ def expected(result: JSON, expects: Expects) -> JSON:
     return result
 
 
-async def expectation(run: StepRun) -> Expects:
+async def expectation(session: RunSession, work: Work) -> Expects:
     """What the plan expects of the step's result; nothing when it says nothing."""
-    expect = run.step.expect
+    expect = work.step.expect
     if expect is None:
         return lambda _result: None
-    scope = await scope_of(run.session, run.work)
+    scope = await scope_of(session, work)
     return lambda result: why_unexpected(expect, scope, result)

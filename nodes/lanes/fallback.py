@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from checkpoints import UNEXPECTED_RESULT, StepError
+from checkpoints import UNEXPECTED_RESULT, StepEntry, StepError
 from graph.plan import JSON, ReferenceFailure, StepStatus, ToolStep, call_digest, clipped, fallback_step
 from nodes.books import charged
 from nodes.lanes.arguments import resolved_args
@@ -11,8 +11,9 @@ from nodes.lanes.conditions import BAD_CONDITION
 from nodes.lanes.results import Result, what_failed
 from nodes.lanes.run import StepRun
 from nodes.lanes.tool_call import fall_back_by_policy
-from nodes.lanes.work import decision_on_fallback
+from nodes.lanes.work import Work, decision_on_fallback
 from nodes.metering import BUDGET_SPENT, STEP_BUDGET_SPENT
+from nodes.session import RunSession
 
 _FINAL = frozenset({BUDGET_SPENT, STEP_BUDGET_SPENT, BAD_CONDITION})
 """Ends that no other call turns around: nothing is left to spend, or nobody knows whether it is wanted."""
@@ -31,29 +32,34 @@ def _has_failed(end: Result) -> bool:
 
 async def go_over(run: StepRun, end: Result) -> None:
     """Write down that the step's own work has failed and its fallback is next: a resume goes on there."""
-    assert run.step.fallback is not None
     assert end.error is not None
-    other = run.step.fallback.tool
-    kept: dict[str, JSON] = {
-        "tool": other,
-        "after": end.error.model_dump(),
-        "decided": run.decision["approval_id"] if run.decision else None,
-        "tries": run.entry.attempts,
-    }
-    if end.error.code == UNEXPECTED_RESULT and run.entry.effect == "write":
-        kept["done"] = await _effect(run)
-    blank = dict.fromkeys(("effect", "input", "idempotency_key"))
-    changes = {**blank, "status": StepStatus.PENDING, "fallback": kept, "fallback_tool": other}
-    (run.entry,) = await run.session.journal.commit(
-        charged(run.entry.model_copy(update=changes), run.spent.used)
-    )
+    entry = charged(await gone_over(run.session, run.work, end.error), run.spent.used)
+    (run.entry,) = await run.session.journal.commit(entry)
     run.board.entries[run.entry.key] = run.entry
-    run.emit("step_fallback", f"{other}, for {what_failed(run.entry)}")
+    run.emit("step_fallback", f"{run.entry.fallback_tool}, for {what_failed(run.entry)}")
 
 
-async def _effect(run: StepRun) -> dict[str, JSON]:
+async def gone_over(session: RunSession, work: Work, error: StepError) -> StepEntry:
+    """The entry of a step whose own work has failed for good, with its fallback next."""
+    entry, call = work.entry, work.step.fallback
+    assert entry is not None
+    assert call is not None
+    kept: dict[str, JSON] = {
+        "tool": call.tool,
+        "after": error.model_dump(),
+        "decided": work.decision["approval_id"] if work.decision else None,
+        "tries": entry.attempts,
+    }
+    if error.code == UNEXPECTED_RESULT and entry.effect == "write":
+        kept["done"] = await _effect(session, work, entry)
+    blank = dict.fromkeys(("effect", "input", "output", "error", "idempotency_key"))
+    changes = {**blank, "status": StepStatus.PENDING, "fallback": kept, "fallback_tool": call.tool}
+    return entry.model_copy(update=changes)
+
+
+async def _effect(session: RunSession, work: Work, entry: StepEntry) -> dict[str, JSON]:
     """The write that the step's own work was, as the effects of the run will tell it."""
-    entry, args = run.entry, await resolved_args(run.session, run.work)
+    args = await resolved_args(session, work)
     shown: JSON = entry.input if len(str(entry.input)) <= _SHOWN_CHARS else clipped(str(entry.input), 200)
     digest = call_digest(entry.tool, args) if entry.tool is not None else None
     return {
@@ -61,7 +67,7 @@ async def _effect(run: StepRun) -> dict[str, JSON]:
         "args": shown,
         "digest": digest,
         "idempotency_key": entry.idempotency_key,
-        "at": run.session.engine.now().isoformat(),
+        "at": session.engine.now().isoformat(),
     }
 
 

@@ -29,7 +29,7 @@ async def run_llm(run: StepRun, step: LlmStep, instruction: str) -> Result:
     """Ask the executor model until its output fits, at most `redo_attempts` times more."""
     run.entry = run.entry.model_copy(update={"input": {"instruction": instruction}})
     inputs = await inputs_of(run.session, step)
-    expects = await expectation(run)
+    expects = await expectation(run.session, run.work)
     messages: list[BaseMessage] = step_messages(
         step, instruction, run.board.plan.goal, inputs, run.session.settings
     )

@@ -66,7 +66,7 @@ async def run_tool(run: StepRun, args: dict[str, Any]) -> Result:
 async def fall_back_by_policy(run: StepRun, args: dict[str, Any], end: Result) -> Result:
     """What the policy of the step's tool has in the place of a failed call, as `run_tool` left that open."""
     made = await fall_back(run, args, end, _called)
-    if not run.entry.stale or (await expectation(run))(made.output) is None:
+    if not run.entry.stale or (await expectation(run.session, run.work))(made.output) is None:
         return made
     run.entry = run.entry.model_copy(update=_FRESH)
     return end
@@ -79,7 +79,7 @@ async def _called(run: StepRun, tool: RegisteredTool, args: dict[str, Any]) -> R
     key = idempotency_key(run.board.plan.plan_id, run.identity, run.item, tool.name, args)
     shown = tool.redacted(run.tool.redacted(args) if run.tool else args)
     run.entry = run.entry.model_copy(update={"input": shown, "effect": tool.effect, "idempotency_key": key})
-    call = _Call(tool, args, key, await expectation(run))
+    call = _Call(tool, args, key, await expectation(run.session, run.work))
     if _in_doubt(run, tool):
         settled = await _settle_doubt(call, _interrupted())
         if settled is not None:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.executor.shop import says
-from tests.language.support import Desk, breaks, code, gives, row, statuses, step
+from tests.language.support import Desk, breaks, code, gets_lost, gives, row, statuses, step
 
 FULL, HALF = {"items": [1, 2]}, {"items": []}
 
@@ -55,7 +55,7 @@ async def test_a_write_that_gave_the_unexpected_has_happened_and_is_not_repeated
 async def test_a_write_that_happened_is_not_planned_again(desk: Desk) -> None:
     desk.office.does["send"] = gives({"state": "queued"})
     again = {"steps": [step("again", "send", "mail")]}
-    desk.models = says(again, again, {"steps": [step("ring", "look")]})
+    desk.models = says(again, {"steps": [step("ring", "look")]})
 
     document = await desk.run(step("mail", "send", expect="result.state == 'sent'"))
 
@@ -136,3 +136,21 @@ async def test_no_expectation_is_held_against_a_failure(desk: Desk) -> None:
     desk.office.does["look"] = breaks()
 
     assert code(await desk.run(step("list", "look", expect="result == 1")), "list") == "gone"
+
+
+async def test_what_a_person_tells_of_a_write_in_doubt_is_held_against_it_too(desk: Desk) -> None:
+    desk.office.does["send"] = gets_lost
+    await desk.run(step("mail", "send", expect="result.state == 'sent'", fallback="ask"))
+
+    document = await desk.resume({"mail": {"decision": "happened", "result": {"state": "queued"}}})
+
+    assert (document["status"], row(document, "mail")["output"]) == ("succeeded", {"of": "mail"})
+    assert (desk.office.did("send"), desk.office.did("ask")) == (["mail"], ["mail"])
+    assert [(effect["tool"], effect["status"]) for effect in document["effects"]] == [("send", "succeeded")]
+
+
+async def test_nothing_is_held_against_a_write_whose_result_nobody_knows(desk: Desk) -> None:
+    desk.office.does["send"] = gets_lost
+    await desk.run(step("mail", "send", expect="result.state == 'sent'"))
+
+    assert (await desk.resume({"mail": "happened"}))["status"] == "succeeded"

@@ -1,6 +1,7 @@
 """Random plans as data that both the product and the reference model read."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -56,6 +57,28 @@ _BEHAVIOURS = {
 _READS = (Behaviour.OK, Behaviour.OK, Behaviour.OK, Behaviour.SOFT, Behaviour.NEVER, Behaviour.HARD)
 
 
+class Condition(StrEnum):
+    """What a step's condition asks of one of its dependencies, or of a param that is true."""
+
+    SAME = "same"
+    OTHER = "other"
+    THERE = "there"
+    ABSENT = "absent"
+
+    def written(self, name: str | None) -> str:
+        if name is None:
+            return "params.go" if self in (Condition.SAME, Condition.THERE) else "!params.go"
+        match self:
+            case Condition.SAME:
+                return f"{name}.step == '{name}'"
+            case Condition.OTHER:
+                return f"${{{name}.step != '{name}'}}"
+            case Condition.THERE:
+                return f"{name} != null"
+            case Condition.ABSENT:
+                return f"{name} == null"
+
+
 class Form(StrEnum):
     """How a step's value refers to one of its dependencies."""
 
@@ -79,7 +102,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Spec:
-    """One step of a random plan. `failures` is how many first calls fail softly; `pace` is its length."""
+    """One step of a random plan. `failures` is how many first calls fail softly; `pace` is its length.
+
+    `when` is asked of the dependency `looks_at`; `expects` tells whether what is expected will be met.
+    `fallback` is the call in its place, as a step that is called `IDf`.
+    """
 
     id: str
     kind: Kind
@@ -93,6 +120,10 @@ class Spec:
     pace: int
     session: str
     answer: Answer | None
+    when: Condition | None = None
+    looks_at: str | None = None
+    expects: bool | None = None
+    fallback: "Spec | None" = None
 
     def __repr__(self) -> str:
         """One line, because a failing example holds up to twelve."""
@@ -100,6 +131,9 @@ class Spec:
         refers = f" {self.written_value}" if self.refers_to else ""
         how = f" {self.behaviour.value} {self.failures}" if self.behaviour is not Behaviour.OK else ""
         extra = " optional" if self.optional else ""
+        extra += f" when {self.when.written(self.looks_at)}" if self.when else ""
+        extra += "" if self.expects is None else f" expects {self.expects}"
+        extra += f" else {self.fallback}" if self.fallback else ""
         asks = f" {self.answer}" if self.answer else ""
         return f"<{self.id} {self.kind.value}{needs}{refers}{how}{extra}{asks} pace {self.pace}>"
 
@@ -113,13 +147,27 @@ class Spec:
             "on_dependency_failure": self.policy,
             "optional": self.optional,
             "require_approval": self.answer is not None,
+            "when": self.when.written(self.looks_at) if self.when else None,
+            "expect": self._written_expectation,
+            "fallback": self.fallback.to_call() if self.fallback else None,
         }
         if self.kind is Kind.LLM:
             return {**shared, "action": "llm", "instruction": f"{self.id}: {self.written_value}"}
+        return {**shared, "action": "tool", **self.to_call()}
+
+    def to_call(self) -> dict[str, Any]:
         args = {"step": self.id, "value": self.written_value}
         if self.kind is Kind.LOOK_SESSION:
             args["session"] = self.session
-        return {**shared, "action": "tool", "tool": self.kind.value, "args": args}
+        return {"tool": self.kind.value, "args": args}
+
+    @property
+    def _written_expectation(self) -> str | None:
+        if self.expects is None:
+            return None
+        if self.kind is Kind.LLM:
+            return "size(result) > 0" if self.expects else "size(result) == 0"
+        return f"result.step == '{self.id}'" if self.expects else f"result.stop == '{self.id}'"
 
     @property
     def written_value(self) -> Any:
@@ -135,11 +183,18 @@ class Spec:
 
     @property
     def literal(self) -> Any:
-        return int(self.id[1:])
+        return int(self.id[1:].removesuffix("f"))
 
 
 def plan_json(specs: tuple[Spec, ...]) -> dict[str, Any]:
-    return {"goal": "a random errand", "steps": [spec.to_json() for spec in specs]}
+    steps = [spec.to_json() for spec in specs]
+    return {"goal": "a random errand", "params": {"go": True}, "steps": steps}
+
+
+def with_fallbacks(specs: Iterable[Spec]) -> dict[str, Spec]:
+    """Steps and what they fall back to, by the names they go by in calls."""
+    known = list(specs)
+    return {spec.id: spec for spec in (*known, *(each.fallback for each in known if each.fallback))}
 
 
 _ANSWERS = st.one_of(
@@ -159,7 +214,7 @@ def _spec(draw: st.DrawFn, index: int, *, approvals: bool) -> Spec:
     answer = draw(st.none() | st.none() | _ANSWERS) if approvals else None
     if answer is not None and answer.decision == "edit" and kind is Kind.LLM:
         answer = Answer("approve")
-    return Spec(
+    made = Spec(
         id=f"s{index}",
         kind=kind,
         depends_on=tuple(needs),
@@ -172,6 +227,25 @@ def _spec(draw: st.DrawFn, index: int, *, approvals: bool) -> Spec:
         pace=draw(st.integers(0, 3)),
         session=draw(st.sampled_from(["a", "b"])),
         answer=answer,
+        when=draw(st.sampled_from([None, None, None, *Condition])),
+        looks_at=draw(st.sampled_from(needs)) if needs else None,
+        expects=draw(st.sampled_from([None, None, None, True, False])),
+    )
+    return replace(made, fallback=draw(st.none() | st.none() | _fallback(made)))
+
+
+@st.composite
+def _fallback(draw: st.DrawFn, of: Spec) -> Spec:
+    kind = draw(st.sampled_from([Kind.LOOK, Kind.LOOK_CAPPED, Kind.PUT, Kind.PUT_ONCE]))
+    return replace(
+        of,
+        id=f"{of.id}f",
+        kind=kind,
+        refers_to=draw(st.sampled_from([None, *of.depends_on])),
+        form=draw(st.sampled_from(Form)),
+        behaviour=draw(st.sampled_from(_BEHAVIOURS.get(kind, _READS))),
+        when=None,
+        expects=None,
     )
 
 

@@ -67,7 +67,8 @@ class World:
         running = self.running
         if spec.id in self.finished:
             self.broken.append(f"{spec.id} ran again after its result was durable")
-        if unmet := [dep for dep in spec.depends_on if dep not in self.ended and not self._never_runs(dep)]:
+        needs = [name for dep in spec.depends_on for name in (dep, f"{dep}f")]
+        if unmet := [dep for dep in needs if dep not in self.ended and not self._never_runs(dep)]:
             self.broken.append(f"{spec.id} ran before {unmet}")
         names = _caps(spec, self.max_concurrency)
         running.update(names.keys())
@@ -194,7 +195,8 @@ class Echo(BaseChatModel):
         run_manager: Any = None,
         **kwargs: Any,
     ) -> ChatResult:
-        asked = str(messages[-1].content).partition("Your step: ")[2].partition("\n\n")[0]
+        told = "\n\n".join(str(message.content) for message in messages)
+        asked = told.partition("Your step: ")[2].partition("\n\n")[0]
         world = WORLD.get()
         spec = world.specs[asked.partition(":")[0]]
         async with world.call(spec) as number:
