@@ -25,6 +25,7 @@ _DEEP = 199
 """Levels that a field's value may have in a store that counts the entry around it as one of 200."""
 _PREVIEW_CHARS = 200
 _LONG = 10**18
+_CONTAINERS = frozenset({dict, list})
 _FEW = 32
 _MOST_BYTES_OF_CHAR = 6
 _MOST_BYTES_OF_NUMBER = 32
@@ -128,8 +129,10 @@ def _portable(value: object) -> bool:
     """Tell whether any store keeps a value of the stored object as it is."""
     if isinstance(value, str):
         return "\x00" not in value and (value.isascii() or _encodable(value))
-    if value is None or (type(value) is int and abs(value) < _LONG):
+    if value is None or (isinstance(value, int) and -_LONG < value < _LONG):
         return True
+    if isinstance(value, dict) and len(value) <= _FEW and _CONTAINERS.isdisjoint(map(type, value.values())):
+        return all(map(_portable, value)) and all(map(_portable, value.values()))
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if any(part in text for part in _NOT_PORTABLE) or _LONG_NUMBER.search(text) or not _encodable(text):
         return False
