@@ -1,5 +1,6 @@
 """replanner: another revision that keeps what is done, or the reason why there is none."""
 
+from collections.abc import Set
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -9,9 +10,11 @@ from graph.plan import (
     History,
     Plan,
     PlanProblem,
+    StepStatus,
     check_plan,
     merge_replan,
     parse_plan,
+    without_needless,
 )
 from graph.state import Dispatch, GraphState
 from nodes.compensation import compensate
@@ -20,6 +23,7 @@ from nodes.decide.readiness import Move
 from nodes.expansion import expand
 from nodes.history import history_of
 from nodes.judge import judge
+from nodes.lanes.board import Board
 from nodes.lanes.rebuild import rebuild
 from nodes.prompts import replanner_messages
 from nodes.proposals import Read, propose
@@ -62,7 +66,7 @@ async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
         session,
         "replanner",
         messages,
-        read=_read(plan, history),
+        read=_read(plan, history, _not_taken(board)),
         check=lambda new: check_plan(new, session.engine.registry, session.settings.plan_limits, history),
         completed=frozenset(history.completed),
     )
@@ -79,15 +83,20 @@ def _refusal(session: RunSession, state: GraphState) -> str | None:
     return f"the limit of {limit} replans is reached" if (state.get("replans") or 0) >= limit else None
 
 
-def _read(old: Plan, history: History) -> Read:
+def _not_taken(board: Board) -> frozenset[str]:
+    return frozenset(s for s, status in board.statuses.items() if status is StepStatus.NOT_TAKEN)
+
+
+def _read(old: Plan, history: History, not_taken: Set[str]) -> Read:
     def read(said: dict[str, Any]) -> tuple[Plan | None, tuple[PlanProblem, ...]]:
         told: dict[str, Any] = {key: said[key] for key in ("assumptions", "repairs") if key in said}
         body: dict[str, Any] = {"goal": old.goal, "params": old.params, "steps": said.get("steps"), **told}
-        body["steps"] = _with_completed_ids(body["steps"], old, history)
+        body["steps"], untaken = _with_known_steps(body["steps"], old, set(history.completed), not_taken)
         proposal, problems = parse_plan(body, goal=old.goal, plan_id=old.plan_id, author="replanner")
         if proposal is None:
             return None, problems
         merged = merge_replan(old, proposal, set(history.completed))
+        merged = without_needless(merged, untaken, set(history.completed))
         if len(merged.steps) == len(history.completed):
             return None, (PlanProblem("empty", None, "the plan adds no step to what is already done"),)
         return merged, problems
@@ -95,14 +104,21 @@ def _read(old: Plan, history: History) -> Read:
     return read
 
 
-def _with_completed_ids(steps: Any, old: Plan, history: History) -> Any:
-    """The proposal with the kept steps it leaves out, so that its references to them are known."""
-    if not isinstance(steps, list):
-        return steps
+def _with_known_steps(
+    steps: Any, old: Plan, completed: Set[str], not_taken: Set[str]
+) -> tuple[Any, frozenset[str]]:
+    """The proposal with the steps it leaves out that are known, so that it may refer to them.
+
+    Returns:
+        The steps, and which of the added ones were not taken: they stay only where they are asked about.
+        A proposal may also have them again, of its own; either way their conditions are looked at anew.
+    """
+    if not isinstance(steps, list) or not steps:
+        return steps, frozenset()
     given = {str(s.get("id")).strip() for s in steps if isinstance(s, dict)}
     known: Any = old.to_json()["steps"]
-    kept = [s for s in known if s["id"] in history.completed and s["id"] not in given]
-    return [*kept, *steps] if steps else steps
+    added = [s for s in known if s["id"] in completed | not_taken and s["id"] not in given]
+    return [*added, *steps], frozenset(s["id"] for s in added if s["id"] in not_taken)
 
 
 def _why(entry: StepEntry | None) -> str:

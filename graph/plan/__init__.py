@@ -27,7 +27,7 @@ from graph.plan.references import (
     whole_reference,
 )
 from graph.plan.render import to_mermaid, to_text
-from graph.plan.revise import PlanDiff, diff_plans, merge_replan, same_work
+from graph.plan.revise import PlanDiff, diff_plans, merge_replan, same_work, without_needless
 from graph.plan.splice import depth_of, splice, stray_problems, sub_results
 from graph.plan.statuses import STEP_TRANSITIONS, RunStatus, StepStatus
 from graph.plan.steps import (
@@ -120,5 +120,6 @@ __all__ = [
     "undoing",
     "whole_reference",
     "with_implied_dependencies",
+    "without_needless",
     "without_undo",
 ]

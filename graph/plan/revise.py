@@ -46,6 +46,26 @@ def merge_replan(old: Plan, proposal: Plan, completed: AbstractSet[str], author:
     return _implied_for_open_steps(merged, completed)
 
 
+def without_needless(plan: Plan, untaken: AbstractSet[str], completed: AbstractSet[str]) -> Plan:
+    """Leave out branches that were not taken, except those that a step to come still asks about.
+
+    Args:
+        plan: A new revision, with the branches of the one before that were not taken.
+        untaken: Their ids.
+        completed: Ids of steps that are done; what these once asked about is over.
+    """
+    steps = {step.id: step for step in plan.steps}
+    todo = [step for step in plan.steps if step.id not in untaken | completed]
+    needed: set[str] = set()
+    while todo:
+        for each in todo.pop().depends_on:
+            if each in untaken and each not in needed and set(steps[each].depends_on) <= steps.keys():
+                needed.add(each)
+                todo.append(steps[each])
+    kept = tuple(step for step in plan.steps if step.id not in untaken or step.id in needed)
+    return plan if len(kept) == len(plan.steps) else plan.model_copy(update={"steps": kept})
+
+
 def same_work(first: Step, second: Step) -> bool:
     """Tell whether two steps do the same, whatever their titles, risks and dependencies."""
     return _work(first) == _work(second)
