@@ -12,9 +12,9 @@ from graph.plan import (
     ItemStep,
     MapStep,
     ReferenceFailure,
-    ToolStep,
     canonical_json,
     condition,
+    fallback_step,
     made_by_model,
     resolve,
 )
@@ -22,7 +22,7 @@ from graph.state import Request
 from nodes.decide.approvals import agent_reason, effective_risk, make_request, standing_reason
 from nodes.decide.map_items import item_step, list_fault
 from nodes.decide.premises import doubt
-from nodes.lanes.arguments import healed_scope, resolved_args
+from nodes.lanes.arguments import healed_scope, resolved_args, scope_of
 from nodes.lanes.grounds import question_of
 from nodes.lanes.map_done import DoneBefore
 from nodes.lanes.results import Result, blank_entry, failed
@@ -174,24 +174,18 @@ async def is_taken(session: RunSession, item: Work) -> bool:
     if item.step.when is None:
         return True
     try:
-        return condition(item.step.when, await healed_scope(session, item))
+        return condition(item.step.when, await scope_of(session, item))
     except ReferenceFailure:
         return False  # the item itself will fail over it
 
 
 def _ways(item: Work) -> list[Work]:
-    beside = item.step.fallback
-    if beside is None:
+    """The item's own call, and what it falls back to; whether that is needed nobody knows ahead."""
+    other = fallback_step(item.step)
+    if other is None:
         return [item]
-    step = ToolStep(
-        id=item.step.id,
-        depends_on=item.step.depends_on,
-        tool=beside.tool,
-        args=beside.args,
-        risk=item.step.risk,
-    )
     entry = item.entry.model_copy(update={"filled": None}) if item.entry is not None else None
-    return [item, replace(item, step=step, entry=entry)]
+    return [item, replace(item, step=other, entry=entry)]
 
 
 async def runnable(session: RunSession, call: Work) -> dict[str, Any] | None:

@@ -1,11 +1,11 @@
 """Writes that were done before the plan was changed: a map of the new revision makes none of them again."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from checkpoints import StepEntry
-from graph.plan import StepStatus, call_digest
+from graph.plan import call_digest
 from nodes.lanes.board import Board
 from tools import RegisteredTool, idempotency_key
 
@@ -26,8 +26,10 @@ class DoneBefore:
         keys = {entry.idempotency_key for entry in taken if entry.effect is None}
         self._by_call: defaultdict[str, list[StepEntry]] = defaultdict(list)
         for entry in board.entries.values():
-            if _counts(entry, board) and entry.idempotency_key not in keys:
-                self._by_call[call_digest(str(entry.tool), entry.input)].append(entry)  # type: ignore[arg-type]
+            if not _is_of_before(entry, board) or entry.idempotency_key in keys:
+                continue
+            for digest in _digests(entry):
+                self._by_call[digest].append(entry)
 
     def __bool__(self) -> bool:
         """Whether there are any."""
@@ -49,10 +51,18 @@ class DoneBefore:
         return idempotency_key(self._plan_id, step_id, entry.item, tool.name, args)
 
 
-def _counts(entry: StepEntry, board: Board) -> bool:
-    done = entry.effect == "write" and entry.status is StepStatus.SUCCEEDED and isinstance(entry.input, dict)
-    if not done or entry.tool is None:
-        return False
+def _is_of_before(entry: StepEntry, board: Board) -> bool:
     set_aside = entry.of_step not in board.shape.steps
     kept = board.plan.author == REPLANNED and entry.item is None and entry.revision < board.plan.revision
     return set_aside or kept
+
+
+def _digests(entry: StepEntry) -> Iterator[str]:
+    """The write that happened within a step, and the one that its fallback followed."""
+    tool = entry.fallback_tool or entry.tool
+    if entry.wrote and tool is not None and isinstance(entry.input, dict):
+        yield call_digest(tool, entry.input)
+    before = entry.fallback.get("done") if entry.fallback else None
+    digest = before.get("digest") if isinstance(before, dict) else None
+    if isinstance(digest, str):
+        yield digest

@@ -175,7 +175,8 @@ class Items:
             update={"input": done.input, "input_ref": done.input_ref, "idempotency_key": done.idempotency_key}
         )
         output = await item.session.journal.output(done)
-        return Result(StepStatus.SUCCEEDED, output, note=f"done already in revision {done.revision}")
+        note = f"done already in revision {done.revision}"
+        return Result(done.status, output, error=done.error, note=note)
 
     def _item_run(self, at: int) -> StepRun:
         run, prior = self.run, self._entry(at)
