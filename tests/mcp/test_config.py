@@ -1,6 +1,8 @@
 """The file that lists servers: its forms, its variables, and what is wrong with it."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from tools.mcp.config import ServerConfig, read_servers
 from tools.mcp.masking import masked, masked_value, secrets_of
 from tools.mcp.variables import expanded
 
+ROOT = Path(__file__).resolve().parents[2]
 STARTED = {"command": "serve", "args": ["-v"]}
 CALLED = {"url": "https://example.com/mcp"}
 
@@ -174,3 +177,25 @@ def test_secrets_are_cut_out_of_text_and_data() -> None:
     data = {"sesame-open": ["x sesame-open", 1, None]}
     assert masked_value(data, secrets) == {"[redacted]": ["x [redacted]", 1, None]}  # type: ignore[arg-type]
     assert masked_value("你好", ()) == "你好"
+
+
+WITHOUT = """
+import sys
+sys.modules["{missing}"] = None
+import tools
+from tools.mcp import mcp_tools
+try:
+    mcp_tools({{"s": {{"command": "x"}}}})
+except tools.ToolLoadError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("missing", ["mcp", "langchain_mcp_adapters"])
+def test_without_the_extra_all_else_works_and_one_line_names_it(missing: str) -> None:
+    program = WITHOUT.format(missing=missing)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "install planrail with its extra mcp" in done.stdout
+    assert len(done.stdout.splitlines()) == 1
