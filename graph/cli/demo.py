@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,7 +17,7 @@ from graph.cli.runner import NewRun, start
 from graph.cli.setups import DemoSetup, RunSetup, equipped
 from graph.cli.terminal import write_lines
 from graph.cli.working import report
-from graph.demo import STANDARD, WALKTHROUGHS, Stage, Walkthrough
+from graph.demo import STANDARD, WALKTHROUGHS, Prelude, Stage, Walkthrough
 from graph.models import models_from_environment
 from graph.plan import Plan, to_text
 
@@ -47,7 +48,12 @@ def demo(
     with equipped(setup) as (tools, models, stage):
         assert stage is not None
         write_lines(_intro(chosen, variant, plan, stage), stderr=as_json)
-        new = NewRun(run, plan.goal, plan, setup, Equipment(tools, models, read_settings(setup.settings)))
+        equipment = Equipment(tools, models, read_settings(setup.settings))
+        prelude = chosen.variants[variant].prelude
+        if prelude is not None:
+            write_lines([f"first, {prelude.about}"], stderr=as_json)
+            _play(prelude, database, f"{run}-before", setup, equipment)
+        new = NewRun(run, plan.goal, plan, setup, equipment)
         view = start(database, new, whole_outputs=as_json)
         return report(view, database, stage, as_json=as_json)
 
@@ -61,6 +67,15 @@ def _chosen(name: str, variant: str) -> Walkthrough:
         known = ", ".join(found.variants)
         raise UsageProblem(f"the demo {name} has no variant {variant!r}: choose {known}")
     return found
+
+
+def _play(prelude: Prelude, database: str, run: str, setup: RunSetup, equipment: Equipment) -> None:
+    """Let what came before happen; how that run ended is to be seen under its own id."""
+    assert setup.demo is not None
+    place, plan = Path(setup.demo.place), prelude.plan()
+    prelude.before(place)
+    start(database, NewRun(run, plan.goal, plan, setup, equipment), whole_outputs=False)
+    prelude.after(place)
 
 
 def _list() -> Iterator[str]:

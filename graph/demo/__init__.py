@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from graph.demo.complaint import COMPLAINT, RECORDED_JUDGEMENT
-from graph.demo.walkthrough import STANDARD, RecordedModel, Stage, Variant, Walkthrough
+from graph.demo.walkthrough import STANDARD, Prelude, RecordedModel, Stage, Variant, Walkthrough
 
 WALKTHROUGHS: Mapping[str, Walkthrough] = {each.name: each for each in (COMPLAINT,)}
 """All walkthroughs by name, the first one that `planrail demo` runs by itself."""
@@ -12,6 +12,7 @@ __all__ = [
     "RECORDED_JUDGEMENT",
     "STANDARD",
     "WALKTHROUGHS",
+    "Prelude",
     "RecordedModel",
     "Stage",
     "Variant",

@@ -1,12 +1,14 @@
 """What a walkthrough is: a template, sample data to run it on, recorded answers where there is no model."""
 
+import asyncio
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -33,12 +35,35 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Prelude:
+    """A run of its own that comes first, for what a walkthrough shows must have a past.
+
+    `before` and `after` change the stage around it; they are given where its files go.
+    """
+
+    about: str
+    template: str
+    params: Mapping[str, JSON] = field(default_factory=dict)
+    before: Callable[[Path], None] = lambda _place: None
+    after: Callable[[Path], None] = lambda _place: None
+
+    def plan(self) -> Plan:
+        """A new plan each time."""
+        return load_templates().require(self.template).fill(self.params)
+
+
+@dataclass(frozen=True)
 class Variant:
-    """One way in which a walkthrough goes: with which parameters and settings (`KEY=VALUE`)."""
+    """One way in which a walkthrough goes: with which parameters and settings (`KEY=VALUE`).
+
+    `template` is its own, where it has another than the walkthrough.
+    """
 
     about: str
     params: Mapping[str, JSON] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
+    template: str | None = None
+    prelude: Prelude | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +80,7 @@ class Walkthrough:
         answer: The recorded answer to a model's prompt.
         recorded: What is recorded, in words for people.
         roles: The model roles that it needs; `default` stands for those that are not named.
+        pace: Seconds that a recorded answer takes.
     """
 
     name: str
@@ -65,20 +91,27 @@ class Walkthrough:
     answer: Callable[[str], str]
     recorded: str
     roles: tuple[str, ...] = ("default",)
+    pace: float = 0.0
 
     def plan(self, variant: str) -> Plan:
         """A new plan each time, with an id of its own: a second demo is another run of everything."""
-        return load_templates().require(self.template).fill(self.variants[variant].params)
+        chosen = self.variants[variant]
+        return load_templates().require(chosen.template or self.template).fill(chosen.params)
 
     def models(self) -> dict[str, BaseChatModel]:
         """The environment's models, else the recorded answers."""
-        return models_from_environment() or {role: RecordedModel(answer=self.answer) for role in self.roles}
+        recorded = {role: RecordedModel(answer=self.answer, pace=self.pace) for role in self.roles}
+        return models_from_environment() or dict[str, BaseChatModel](recorded)
 
 
 class RecordedModel(BaseChatModel):
-    """A chat model for machines without an endpoint: it answers as a model once did."""
+    """A chat model for machines without an endpoint: it answers as a model once did.
+
+    `pace` is how many seconds it takes for that.
+    """
 
     answer: Callable[[str], str]
+    pace: float = 0.0
 
     @property
     def _llm_type(self) -> str:
@@ -91,5 +124,19 @@ class RecordedModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
+        time.sleep(self.pace)
+        return self._answered(messages)
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        await asyncio.sleep(self.pace)
+        return self._answered(messages)
+
+    def _answered(self, messages: list[BaseMessage]) -> ChatResult:
         prompt = "\n\n".join(str(message.content) for message in messages)
         return ChatResult(generations=[ChatGeneration(message=AIMessage(self.answer(prompt)))])
