@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.graph.state import CompiledStateGraph
 
 from checkpoints import open_store
 from graph.build import build_graph
+from graph.running import PlanrailGraph
 from tests.mcp.support import odd, office
 from tests.support.openai_server import OpenAIServer, call, calls, obj, text
 from tools.mcp import mcp_tools
 from tools.mcp.config import ServerConfig, read_servers
 
+GOAL: Any = {"goal": "look order A1 up"}
 SETTINGS = {"backoff_base": 0.0, "approve_at": "high"}
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "tools.md").read_text("utf-8")
 
@@ -24,7 +25,7 @@ def _step(step_id: str, tool: str, **args: Any) -> dict[str, Any]:
     return {"id": step_id, "action": "tool", "tool": tool, "args": args}
 
 
-def _given(*steps: dict[str, Any]) -> dict[str, Any]:
+def _given(*steps: dict[str, Any]) -> Any:
     return {"goal": "try it", "plan": {"goal": "try it", "steps": list(steps)}}
 
 
@@ -68,7 +69,7 @@ async def test_a_model_plans_with_the_tools_of_servers_and_an_agent_calls_them(t
             graph = build_graph(
                 tools=tools, models=server.model(), settings={**SETTINGS, "validation": "off"}
             )
-            done = await graph.ainvoke({"goal": "look order A1 up"})
+            done = await graph.ainvoke(GOAL)
             sent = json.dumps(server.requests[0])
         assert (done["status"], done["answer"]) == ("succeeded", "A1")
         assert "Find an order." in sent
@@ -113,7 +114,7 @@ def test_the_program_on_the_page_gives_a_graph(tmp_path: Path, monkeypatch: pyte
 
     scope: dict[str, Any] = {"build_graph": build_graph, "mine": mine}
     exec(compile(_section("python"), "tools.md", "exec"), scope)
-    assert isinstance(scope["graph"], CompiledStateGraph)
+    assert isinstance(scope["graph"], PlanrailGraph)
     assert scope["graph"].engine.registry.names() == ["good", "mine"]
 
 
