@@ -19,9 +19,9 @@ def mended(plan: Mapping[str, Any], registry: ToolRegistry, known: AbstractSet[s
     """A model's plan with its harmless slips mended; what was done is in its `repairs`.
 
     Mended are a dependency on step 0, or on a step that is not there and that nothing in the step refers
-    to; an unknown field that says nothing; a number where a tool wants text; a missing `action`. A write
-    that would lose its only place in the order keeps the dependency, and goes back for it. Null for an
-    argument that the tool needs is no slip: the schema asks for it, and the argument goes into `fill`.
+    to; an unknown field that says nothing; a number where a tool wants text. A write that would lose its
+    only place in the order keeps the dependency, and goes back for it. No slips, because a plan's schema asks
+    for them, are a missing `action`, and null for an argument that the tool needs, which goes into `fill`.
 
     Args:
         plan: The model's object, of any shape.
@@ -100,7 +100,6 @@ class _Mending:
             does = [name for name, says in (("tool", "tool"), (told, "instruction")) if self.step.get(says)]
             if len(does) == 1:
                 self.step["action"] = does[0]
-                self._note(f"took it as a step of action {does[0]!r}, which its fields say")
 
     def _mend_dependencies(self) -> None:
         given = self.step.get("depends_on")

@@ -26,6 +26,7 @@ _OPTIONS: dict[str, Schema] = {
     ),
     "optional": _FLAG,
     "require_approval": _FLAG,
+    "verify": _FLAG,
 }
 _TOLD = 'Reply with one JSON object only: {"plan": {"steps": [...]}}, {"answer": "..."} or {"cannot": "..."}.'
 
@@ -42,11 +43,13 @@ def _closed(**properties: Schema) -> Schema:
 _SHARED: dict[str, Schema] = {
     "reference": {"type": "string", "pattern": REFERENCE_PATTERN},
     "ids": {"type": "array", "items": _TEXT},
+    "condition": nullable(_TEXT),
     "options": nullable(_closed(**_OPTIONS)),
 }
 """What steps have in common, written once: the schema counts as prompt."""
 _COMMON: dict[str, Schema] = {
     "depends_on": {"$ref": "#/$defs/ids"},
+    "when": {"$ref": "#/$defs/condition"},
     "options": {"$ref": "#/$defs/options"},
 }
 """What any step says after what it does. Null for all options at once says nothing: a small model gives a
@@ -72,8 +75,11 @@ def reads_first(registry: ToolRegistry) -> list[RegisteredTool]:
 
 
 def _reply(steps: list[Schema], shared: Schema, max_steps: int, *, answers: bool) -> Schema:
+    """The reply's shape. A plan names its tools before its steps: a small model then takes only those."""
     names = [f"step{number}" for number in range(1, len(steps) + 1)]
+    needs: Schema = {"type": "array", "items": _TOOL}
     plan = _closed(
+        **({"needs": needs} if "tool" in shared else {}),
         steps={
             "type": "array",
             "items": {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in names]},
@@ -90,17 +96,17 @@ def _reply(steps: list[Schema], shared: Schema, max_steps: int, *, answers: bool
 def _tool_steps(registry: ToolRegistry) -> Iterator[Schema]:
     for tool in reads_first(registry):
         name: Schema = {"type": "string", "enum": [tool.name]}
-        yield _step("tool", tool=name, args=argument_schema(tool.args_schema))
+        yield _step(tool=name, args=argument_schema(tool.args_schema))
 
 
 def _any_tool_step() -> Schema:
     args: Schema = {"type": "string", "description": "the arguments as a JSON object"}
-    return _step("tool", tool=_TOOL, args=args)
+    return _step(tool=_TOOL, args=args)
 
 
 def _agent_step() -> Schema:
     tools: Schema = {"type": "array", "items": _TOOL, "minItems": 1}
-    return _step("agent", instruction=_TEXT, tools=tools)
+    return _step(instruction=_TEXT, tools=tools)
 
 
 def _tool_name(registry: ToolRegistry) -> Schema:
@@ -109,16 +115,16 @@ def _tool_name(registry: ToolRegistry) -> Schema:
 
 
 def _llm_step() -> Schema:
-    return _step("llm", instruction=_TEXT)
+    return _step(instruction=_TEXT)
 
 
-def _step(action: str, **own: Schema) -> Schema:
-    """A step that begins with what it does.
+def _step(**own: Schema) -> Schema:
+    """A step that begins with what it does, which also says what kind of step it is.
 
-    Asked for the action first, a small model makes a question to itself of everything. Asked for choices,
+    Asked for the kind first, a small model makes a question to itself of everything. Asked for choices,
     it invents some.
     """
-    return _closed(id=_TEXT, **own, action={"type": "string", "enum": [action]}, **_COMMON)
+    return _closed(id=_TEXT, **own, **_COMMON)
 
 
 def within_limits(schema: Schema) -> bool:

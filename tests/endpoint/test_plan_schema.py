@@ -62,7 +62,6 @@ def wild_tools() -> ToolRegistry:
             "many": {"type": ["string", "null"], "pattern": "^a", "format": "uri"},
             "all": {"allOf": [{"$ref": "#/definitions/x"}]},
             "not": {"not": {"type": "string"}},
-            "lost": {"$ref": "#/definitions/nowhere"},
             "keyed": {"type": "object", "patternProperties": {"^a": {}}},
             "bare": {"type": "array"},
             "const": {"const": 3},
@@ -185,9 +184,8 @@ def test_a_reference_is_allowed_wherever_a_value_is_and_other_text_is_not() -> N
 
 def test_steps_without_a_tool_of_their_own_are_offered_after_those_with_one() -> None:
     steps = plan_form(Office().tools(), 200, answers=True).schema["$defs"]
-    assert steps["step4"]["properties"]["action"]["enum"] == ["llm"]
+    assert "tools" not in steps["step4"]["properties"]
     agent = steps["step5"]["properties"]
-    assert agent["action"]["enum"] == ["agent"]
     assert agent["tools"]["items"] == {"$ref": "#/$defs/tool"}
     assert steps["tool"]["enum"] == ["web_search", "book", "write_file"]
     assert "step2" not in plan_form(ToolRegistry.of(), 200, answers=True).schema["$defs"]
@@ -196,18 +194,45 @@ def test_steps_without_a_tool_of_their_own_are_offered_after_those_with_one() ->
 def test_a_step_says_first_what_it_does_and_last_what_is_seldom_said() -> None:
     steps = plan_form(Office().tools(), 200, answers=True).schema["$defs"]
     order = [list(steps[f"step{number}"]["properties"]) for number in (1, 4, 5)]
-    ends = ["action", "depends_on", "options"]
+    ends = ["depends_on", "when", "options"]
     assert order == [
         ["id", "tool", "args", *ends],
         ["id", "instruction", *ends],
         ["id", "instruction", "tools", *ends],
     ]
     step = Draft202012Validator({"$ref": "#/$defs/step4", "$defs": steps})
-    said = {"id": "s1", "instruction": "i", "action": "llm", "depends_on": []}
+    said = {"id": "s1", "instruction": "i", "depends_on": [], "when": None}
     assert step.is_valid({**said, "options": None})
-    nothing = {"on_dependency_failure": None, "optional": None, "require_approval": None}
+    assert step.is_valid({**said, "options": None, "when": "s1.ok"})
+    nothing = {"on_dependency_failure": None, "optional": None, "require_approval": None, "verify": None}
     assert step.is_valid({**said, "options": nothing})
     assert not step.is_valid({**said, "options": {"optional": True}})
+
+
+def test_a_plan_names_the_tools_it_needs_before_its_steps() -> None:
+    def plan_in(registry: ToolRegistry) -> dict[str, Any]:
+        root = plan_form(registry, 200, answers=True).schema
+        plan: dict[str, Any] = root["properties"]["reply"]["anyOf"][0]["properties"]["plan"]
+        return plan
+
+    assert list(plan_in(Office().tools())["properties"]) == ["needs", "steps", "assumptions"]
+    assert list(plan_in(ToolRegistry.of())["properties"]) == ["steps", "assumptions"]
+
+
+async def test_what_a_plan_needs_is_no_part_of_it_and_its_conditions_and_checks_are() -> None:
+    common = {"depends_on": [], "when": None, "options": None}
+    look = {"id": "s1", "tool": "web_search", "args": {"query": "q"}, **common}
+    options = {"on_dependency_failure": None, "optional": None, "require_approval": None, "verify": True}
+    again = {**look, "id": "s2", "when": "s1 == 'found q'", "options": options}
+    never = {**look, "id": "s3", "when": "${s1 == 'x'}"}
+    plan = {"needs": ["web_search", "book"], "steps": [look, again, never], "assumptions": []}
+    with OpenAIServer(obj({"reply": {"plan": plan}})) as server:
+        result = await Office().run(server)
+    assert steps_of(result) == ["s1:succeeded", "s2:succeeded", "s3:not_taken"], result["reason"]
+    first, second, third = result["plan"]["steps"]
+    assert first == {"id": "s1", "action": "tool", "tool": "web_search", "args": {"query": "q"}}
+    assert (second["when"], second["verify"], third["depends_on"]) == ("s1 == 'found q'", True, ["s1"])
+    assert result["plan"].keys().isdisjoint({"needs", "repairs"})
 
 
 def test_what_the_prompt_shows_is_what_the_schema_takes() -> None:
@@ -229,8 +254,9 @@ def test_what_the_prompt_shows_is_what_the_schema_takes() -> None:
     validator = Draft202012Validator(
         plan_form(ToolRegistry.of(get_invoice, find_person, send_mail), 200, answers=True).schema
     )
-    starts = [found.start() for found in re.finditer(r'\{"reply"', PLANNER)]
-    shown = [json.JSONDecoder().raw_decode(PLANNER, start)[0] for start in starts]
+    examples = PLANNER[PLANNER.index("Examples") :]
+    starts = [found.start() for found in re.finditer(r'\{"reply"', examples)]
+    shown = [json.JSONDecoder().raw_decode(examples, start)[0] for start in starts]
     assert [list(each["reply"]) for each in shown] == [["plan"], ["plan"], ["answer"], ["cannot"]]
     for each in shown:
         validator.validate(each)

@@ -1,13 +1,14 @@
 """Whatever models say, through the whole graph: no exception escapes, nothing unapproved is written.
 
-300 runs read some 1,000 replies.
+1,000 runs, each with a model of its own, read more than 1,000 replies to planners, replanners and steps.
 """
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import HealthCheck, event, given, settings
+import pytest
+from hypothesis import HealthCheck, event, given, seed, settings
 from hypothesis import strategies as st
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
@@ -18,6 +19,7 @@ from pydantic import PrivateAttr
 from graph.build import build_graph
 from tools import HardToolError, SoftToolError, ToolRegistry, policy
 
+PARTS, RUNS = 4, 250
 STATUSES = {"succeeded", "partial", "failed", "rejected", "stopped", "waiting"}
 TEXTS = st.sampled_from(
     ["", "q", "A1", "${s1}", "${s2.x}", "${s1.__class__}", "$${s1}", "\ud800", "\x00", "步骤"]
@@ -123,6 +125,12 @@ class Random(BaseChatModel):
     """Says what it was given, in order, then `{"cannot": "more"}`."""
 
     _replies: Iterator[AIMessage | Exception] = PrivateAttr()
+    _said: int = PrivateAttr(default=0)
+
+    @property
+    def said(self) -> int:
+        """How often it was asked."""
+        return self._said
 
     @classmethod
     def saying(cls, replies: list[AIMessage | Exception]) -> "Random":
@@ -141,6 +149,7 @@ class Random(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
+        self._said += 1
         reply = next(self._replies, AIMessage('{"cannot": "more"}'))
         if isinstance(reply, Exception):
             raise reply
@@ -172,15 +181,27 @@ def _tools(paid: list[Any]) -> ToolRegistry:
     return ToolRegistry.of(find, pay, fail, flaky)
 
 
-@given(st.lists(REPLIES, min_size=1, max_size=8))
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-def test_whatever_a_model_says_a_run_ends_with_a_reason_and_writes_nothing_unapproved(
-    replies: list[AIMessage | Exception],
-) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_whatever_a_model_says_a_run_ends_with_a_reason_and_writes_nothing_unapproved(part: int) -> None:
+    runs, read = 0, 0
+
+    @seed(part)
+    @settings(max_examples=RUNS, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(st.lists(REPLIES, min_size=1, max_size=8))
+    def ends_well(replies: list[AIMessage | Exception]) -> None:
+        nonlocal runs, read
+        model = Random.saying(replies)
+        _ends_with_a_reason_and_pays_nothing(model)
+        runs, read = runs + 1, read + model.said
+
+    ends_well()
+    assert runs >= RUNS
+    assert read >= RUNS
+
+
+def _ends_with_a_reason_and_pays_nothing(model: Random) -> None:
     paid: list[Any] = []
-    graph = build_graph(
-        tools=_tools(paid), models=Random.saying(replies), settings={"backoff_base": 0, "max_steps": 20}
-    )
+    graph = build_graph(tools=_tools(paid), models=model, settings={"backoff_base": 0, "max_steps": 20})
     result = graph.invoke({"goal": "settle order A1 over 40"})
     event(f"{result['status']} after {len(result['steps'])} steps")
     assert paid == []
