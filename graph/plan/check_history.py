@@ -7,6 +7,7 @@ from graph.plan.catalog import ToolCatalog
 from graph.plan.errors import PlanProblem, ReferenceFailure
 from graph.plan.limits import History
 from graph.plan.models import Plan
+from graph.plan.parts import fallback_step
 from graph.plan.references import Scope, resolve
 from graph.plan.steps import Step, ToolStep
 
@@ -19,8 +20,10 @@ def history_problems(plan: Plan, catalog: ToolCatalog, history: History) -> Iter
         yield from _completed_problems(step_id, steps.get(step_id), before.get(step_id))
     scope = Scope(history.completed, plan.params)
     for step in plan.steps:
-        if isinstance(step, ToolStep) and step.id not in history.completed:
-            yield from _repetition_problems(step, catalog, history, scope)
+        if step.id not in history.completed:
+            for call in (step, fallback_step(step)):
+                if isinstance(call, ToolStep):
+                    yield from _repetition_problems(call, catalog, history, scope)
 
 
 def _completed_problems(step_id: str, now: Step | None, before: Step | None) -> Iterator[PlanProblem]:
@@ -43,7 +46,7 @@ def _repetition_problems(
         yield PlanProblem("repeats_failed_call", step.id, message)
     spec = catalog.get(step.tool)
     if spec is not None and spec.effect == "write" and digest in history.done_effects:
-        message = f"{step.tool} with the same arguments is already done; leave the step out"
+        message = f"{step.tool} with the same arguments is already done; leave it out"
         yield PlanProblem("repeats_completed_effect", step.id, message)
 
 

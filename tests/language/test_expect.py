@@ -5,7 +5,8 @@ import pytest
 from tests.executor.shop import says
 from tests.language.support import Desk, breaks, code, gets_lost, gives, row, statuses, step
 
-FULL, HALF = {"items": [1, 2]}, {"items": []}
+FULL: dict[str, list[int]] = {"items": [1, 2]}
+HALF: dict[str, list[int]] = {"items": []}
 
 
 async def test_a_lookup_is_tried_again_until_its_result_is_as_expected(desk: Desk) -> None:

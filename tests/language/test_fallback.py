@@ -1,6 +1,7 @@
 """What is called when a step's own work has failed for good."""
 
 import pytest
+from langgraph.types import interrupt
 
 from tests.executor.shop import says
 from tests.language.support import Desk, breaks, code, gets_lost, gives, row, statuses, stays_busy, step
@@ -162,3 +163,61 @@ async def test_the_key_of_a_fallback_is_its_own(desk: Desk) -> None:
     keys = [args["key"] for tool, args in desk.office.calls if tool == "post"]
     assert document["status"] == "succeeded"
     assert len(set(keys)) == len(keys) == 2
+
+
+async def test_a_fallback_may_ask_a_question_of_its_own(desk: Desk) -> None:
+    def asks() -> object:
+        return {"said": interrupt("which one?")}
+
+    desk.office.does |= {"look": breaks(), "ask": asks}
+
+    waiting = await desk.run(step("first", "look", fallback=ASKED))
+
+    assert [(each["kind"], each["args"]) for each in waiting["pending"]] == [
+        ("question", {"question": "which one?"})
+    ]
+
+    document = await desk.resume({"first": "that one"})
+
+    assert row(document, "first")["output"] == {"said": "that one"}
+    assert desk.office.did("look") == ["first"]
+
+
+async def test_what_is_done_is_not_planned_as_a_fallback(desk: Desk) -> None:
+    desk.office.does["look"] = breaks()
+    bad = {"steps": [step("again", "ask", 1, fallback={"tool": "send", "args": {"of": "mail"}})]}
+    desk.models = says(bad, {"steps": [step("other", "ask", 1)]})
+
+    document = await desk.run(step("mail", "send"), step("lost", "look", depends_on=["mail"]))
+
+    assert "send with the same arguments is already done" in desk.models.prompts[1]
+    assert statuses(document) == {"mail": "succeeded", "other": "succeeded"}
+
+
+async def test_what_a_fallback_did_is_not_planned_again(desk: Desk) -> None:
+    desk.office.does["look"] = breaks()
+    bad = {"steps": [step("again", "send", "instead")]}
+    desk.models = says(bad, {"steps": [step("other", "ask", 1)]})
+
+    await desk.run(
+        step("first", "look", fallback={"tool": "send", "args": {"of": "instead"}}),
+        step("lost", "look", depends_on=["first"]),
+    )
+
+    assert "send with the same arguments is already done" in desk.models.prompts[1]
+    assert desk.office.did("send") == ["instead"]
+
+
+async def test_a_part_of_the_work_is_planned_only_when_taken_and_has_a_fallback(desk: Desk) -> None:
+    desk.models = says({"cannot": "there is no such tool"})
+    part = {"action": "plan", "goal": "do the rest"}
+
+    document = await desk.run(
+        {"id": "no", **part, "when": "params.go"},
+        {"id": "yes", **part, "fallback": ASKED},
+        params={"go": False},
+    )
+
+    assert statuses(document) == {"no": "not_taken", "yes": "succeeded"}
+    assert row(document, "yes")["output"] == {"of": "instead"}
+    assert len(desk.models.prompts) == 1

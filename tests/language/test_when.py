@@ -3,7 +3,7 @@
 import pytest
 
 from tests.executor.shop import says
-from tests.language.support import Desk, code, gives, row, statuses, step
+from tests.language.support import Desk, breaks, code, gives, row, statuses, step
 
 ASK = {"id": "kind", "action": "llm", "instruction": "What is it?", "choices": ["refund", "question"]}
 
@@ -144,3 +144,34 @@ async def test_a_branch_behind_a_loss_is_lost_as_any_step(desk: Desk) -> None:
 
     assert statuses(document) == {"first": "failed", "then": "cancelled", "anyway": "not_taken"}
     assert "then did not run because first gave no result" in document["reason"]
+
+
+async def test_a_check_of_the_plan_waits_until_a_write_is_known_to_come(desk: Desk) -> None:
+    holds = {"reason": "nothing speaks against it", "valid": True, "broken_assumption": None}
+    desk.models = {"validator": says(holds)}
+    desk.office.does["ask"] = breaks()
+
+    document = await desk.run(
+        step("first", "look"),
+        step("no", "send", when="first.of == 'x'"),
+        step("yes", "send", when="first.of == 'first'"),
+        step("then", "ask", depends_on=["yes"], fallback={"tool": "post", "args": {"of": "instead"}}),
+    )
+
+    assert document["status"] == "succeeded"
+    told = [
+        prompt.partition("about to be done: ")[2].splitlines()[0]
+        for prompt in desk.models["validator"].prompts
+    ]
+    assert told == ['yes: tool send, send({"of": "yes"})', 'then: tool post, post({"of": "instead"})']
+
+
+async def test_a_check_may_stop_a_fallback(desk: Desk) -> None:
+    holds = {"reason": "fine", "valid": True, "broken_assumption": None}
+    desk.models = {"validator": says({**holds, "valid": False, "broken_assumption": "it is safe"})}
+    desk.office.does["ask"] = breaks()
+
+    document = await desk.run(step("first", "look"), step("then", "ask", "${first.of}", fallback="post"))
+
+    assert desk.office.did("post") == []
+    assert "it is safe" in document["reason"]

@@ -79,6 +79,45 @@ def test_params_of_the_plan_stay_parameters() -> None:
     assert match_rules([template], "refund B3")[0].params == {"order": "B3"}
 
 
+def test_a_value_becomes_a_parameter_in_conditions_and_in_calls_beside_the_step_too() -> None:
+    steps: list[Any] = [
+        {
+            "id": "s0",
+            "action": "tool",
+            "tool": "t",
+            "args": {"a": 5},
+            "expect": "result.n > 50 && result.id == 'A1'",
+        },
+        {
+            "id": "s1",
+            "action": "tool",
+            "tool": "t",
+            "args": {"a": "A12"},
+            "when": "${s0.id in ['A1', \"A12\"]}",
+            "fallback": {"tool": "u", "args": {"b": "about A1"}},
+        },
+        {
+            "id": "all",
+            "action": "map",
+            "over": ["A1"],
+            "step": {"action": "tool", "tool": "t", "args": {"a": "A1"}},
+        },
+    ]
+    plan, problems = parse_plan({"goal": "do A1", "steps": steps})
+    assert plan is not None, problems
+
+    template = _saved(plan, order="A1", most="50")
+
+    assert (template.params["order"].type, template.params["most"].type) == ("str", "int")
+    filled: Any = template.fill({"order": "B2", "most": "7"}).to_json()
+    assert filled["params"] == {"order": "B2", "most": 7}
+    first, second, each = filled["steps"]
+    assert first["expect"] == "result.n > params.most && result.id == params.order"
+    assert second["when"] == 's0.id in [params.order, "A12"]'
+    assert second["fallback"]["args"] == {"b": "about ${params.order}"}
+    assert (each["over"], each["step"]["args"]) == (["${params.order}"], {"a": "${params.order}"})
+
+
 def test_a_value_that_is_nowhere_is_refused() -> None:
     with pytest.raises(TemplateError, match="A9"):
         template_of(_plan("g", "A1"), "mine", {"order": "A9"})

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]  # the distribution has no types
@@ -10,11 +10,15 @@ from pydantic import ValidationError
 
 from graph.plan.json_values import JSON, compact_json
 from graph.plan.models import Plan
-from graph.plan.parts import referring_value
+from graph.plan.references import condition_expression
 from graph.plan.steps import Step
 from graph.plan.templates.params import Param
 from graph.plan.templates.template import Template, TemplateError
-from graph.plan.tokens import escape_text, split_text
+from graph.plan.tokens import Token, escape_text, split_text, tokens
+
+_WORKED_ON = ("args", "instruction", "over", "goal")
+_CONDITIONS = ("when", "expect")
+_WITHIN = ("step", "fallback", "compensate")
 
 _WORD = r"[^\s,;、。]+"
 
@@ -96,14 +100,40 @@ class _Swap:
         self.name, self.value = name, value
         self.reference = f"${{params.{name}}}"
         self._number = _as_number(value)
-        inside = [referring_value(step) for step in plan.steps]
-        self.numeric = any(self._is_number(each) for value in inside for each in _scalars(value))
+        steps = [step.to_json() for step in plan.steps]
+        numbers = [each for step in steps for each in _numbers(step)]
+        self.numeric = any(self._is_number(each) for each in numbers)
         self._pattern = _alone(value)
-        self.occurs = any(self.into(each) != each for each in inside)
+        self.occurs = any(self.into_step(step) != step for step in steps)
 
     @property
     def param(self) -> dict[str, JSON]:
         return {"type": "str" if not self.numeric else "int" if isinstance(self._number, int) else "number"}
+
+    def into_step(self, step: Mapping[str, JSON]) -> dict[str, JSON]:
+        """A step's JSON, or that of a call beside it, with the parameter wherever it works on the value."""
+        changes = {key: self.into(step[key]) for key in _WORKED_ON if key in step}
+        changes |= {key: self._into_condition(str(step[key])) for key in _CONDITIONS if key in step}
+        inner = {key: each for key in _WITHIN if isinstance(each := step.get(key), dict)}
+        return {**step, **changes, **{key: self.into_step(each) for key, each in inner.items()}}
+
+    def _into_condition(self, text: str) -> str:
+        inside = condition_expression(text).text
+        pieces: list[str] = []
+        at = 0
+        for token in tokens(inside)[0]:
+            begin = token.end - len(token.text)
+            pieces.append(inside[at:begin] + (self._in_condition(token) or token.text))
+            at = token.end
+        swapped = "".join([*pieces, inside[at:]])
+        return text if swapped == inside else swapped
+
+    def _in_condition(self, token: Token) -> str | None:
+        """What stands for a literal of a condition that is the value."""
+        if token.kind == "string" and token.text[1:-1] == self.value:
+            return f"string(params.{self.name})" if self.numeric else f"params.{self.name}"
+        number = token.kind == "number" and self._is_number(_as_number(token.text))
+        return f"params.{self.name}" if number else None
 
     def into(self, value: JSON) -> JSON:
         if isinstance(value, dict):
@@ -135,6 +165,19 @@ class _Swap:
             and not isinstance(value, bool)
             and value == self._number
         )
+
+
+def _numbers(step: Mapping[str, JSON]) -> Iterator[JSON]:
+    """The numbers that a step's JSON works on, and those in its conditions."""
+    for key in _WORKED_ON:
+        yield from _scalars(step.get(key))
+    for key in _CONDITIONS:
+        found = tokens(condition_expression(str(step.get(key, ""))).text)[0]
+        yield from (_as_number(token.text) for token in found if token.kind == "number")
+    for key in _WITHIN:
+        inner = step.get(key)
+        if isinstance(inner, dict):
+            yield from _numbers(inner)
 
 
 def _scalars(value: JSON) -> Iterable[JSON]:
@@ -171,9 +214,8 @@ def _shown(value: JSON) -> str:
 
 def _step(step: Step, swaps: list[_Swap], known: Mapping[str, JSON]) -> JSON:
     data = step.to_json()
-    for key in ("args", "instruction"):
-        for swap in swaps:
-            data.update({key: swap.into(data[key])} if key in data else {})
+    for swap in swaps:
+        data = swap.into_step(data)
     if step.title:
         data["title"] = _in_words(step.title, known)
     return data
