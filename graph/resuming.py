@@ -46,7 +46,8 @@ async def stored_document(store: BaseStore, run_id: str) -> dict[str, Any] | Non
     latest = log.plans.get(log.run.revision) if log.run.revision is not None else None
     plan = Plan.from_json(latest) if latest is not None else None
     entries = entries_of(log.steps, plan) if plan else {}
-    outputs = {k: await journal.output(e) for k, e in entries.items() if e.status.ok}
+    own = {key: entry for key, entry in entries.items() if entry.item is None and entry.status.ok}
+    outputs = {key: await journal.output(entry) for key, entry in own.items()}
     return build_document(log.run, plan, entries, outputs)
 
 

@@ -1,7 +1,7 @@
 """A run as its journal tells it, readable while another process works on it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import count, takewhile
 from typing import Any
 
 from checkpoints import Journal, OpenedStore, RunBusyError, RunEntry, RunLog, StepEntry, find_run
@@ -59,15 +59,23 @@ async def read_run(opened: OpenedStore, run_id: str, *, whole_outputs: bool) -> 
 
 
 def state_rows(view: RunView) -> list[dict[str, Any]]:
-    """The state table: one row for each step of the current plan, in its order, its calls behind an agent."""
-    ids = [key for step in view.plan.steps for key in _keys(step.id, view.log)] if view.plan else []
-    return [_state_row(view.entry.run_id, key, view.log.steps.get(key)) for key in ids]
+    """The state table: one row for each step of the current plan, in its order, with its calls and items.
+
+    Those of an agent or a map come behind it, as far as they have begun.
+    """
+    within: dict[str, list[StepEntry]] = {}
+    for entry in view.log.steps.values():
+        if entry.item is not None and (entry.status.settled or entry.attempts or entry.tool):
+            within.setdefault(entry.of_step, []).append(entry)
+    ids = [step.id for step in view.plan.steps] if view.plan else []
+    keys = [key for each in ids for key in (each, *_in_order(within.get(each, ())))]
+    return [_state_row(view.entry.run_id, key, view.log.steps.get(key)) for key in keys]
 
 
-def _keys(step_id: str, log: RunLog) -> list[str]:
-    """The step's own key in the journal, and those of the calls that were made within it."""
-    calls = (f"{step_id}#{at}" for at in count())
-    return [step_id, *takewhile(lambda key: key in log.steps and log.steps[key].tool is not None, calls)]
+def _in_order(entries: Iterable[StepEntry]) -> list[str]:
+    """The keys of a step's calls or items by their numbers, the calls of a map's agent behind its item."""
+    numbers = {entry.key: [int(part) for part in entry.key.split("#") if part.isdigit()] for entry in entries}
+    return sorted(numbers, key=lambda key: numbers[key])
 
 
 def _state_row(run_id: str, step_id: str, entry: StepEntry | None) -> dict[str, Any]:
@@ -104,7 +112,7 @@ def _current_plan(log: RunLog) -> Plan | None:
 
 
 async def _large_outputs(journal: Journal, entries: dict[str, StepEntry]) -> dict[str, Any]:
-    large = {key: entry for key, entry in entries.items() if entry.output_ref is not None}
+    large = {key: e for key, e in entries.items() if e.output_ref is not None and e.item is None}
     return {key: await journal.output(entry) for key, entry in large.items()}
 
 

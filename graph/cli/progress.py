@@ -29,7 +29,6 @@ _LOOKS = {
     "call_stale": ("!", "yellow", "took an old result"),
     "call_fallback": ("!", "yellow", "calls another tool"),
     "call_retry": ("!", "yellow", "will be called again"),
-    "step_progress": (">", "dim", "items done"),
     "step_redo": ("!", "yellow", "answer sent back to the model"),
     "step_succeeded": ("✓", "green", "succeeded"),
     "step_failed": ("✗", "red", "failed"),

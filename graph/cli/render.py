@@ -1,5 +1,6 @@
 """Text views of runs and plans: pure functions from data to lines."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -13,6 +14,12 @@ from graph.cli.terminal import short, table, visible
 from graph.plan import Plan, ToolStep
 
 Line = Text | str
+
+_OF_A_MAP = {"calls", "item"}
+"""What the question about a map's calls is told by, and the one about an item's."""
+
+_SHOWN_EFFECTS = 20
+"""Effects of one step that are shown one by one; `--json` has all."""
 
 _STYLES = {
     "succeeded": "green",
@@ -73,7 +80,8 @@ def pending_lines(run_id: str, pending: Sequence[Mapping[str, Any]], database: s
 
 
 def _question_title(question: Mapping[str, Any]) -> list[str]:
-    what = f"{question['step']}  {question['tool'] or 'llm'}  risk {question['risk']}"
+    does = question["tool"] or ("map" if _OF_A_MAP & question["args"].keys() else "llm")
+    what = f"{question['step']}  {does}  risk {question['risk']}"
     return [visible(f"{what}  ({question['reason']})")]
 
 
@@ -94,7 +102,10 @@ def _answers(kind: str, run_id: str, approval: str) -> list[tuple[str, list[str]
 
 
 def _argument_lines(name: str, value: Any) -> Iterator[str]:
-    if isinstance(value, str) and "\n" in value:
+    if name in ("all", "first") and isinstance(value, list):
+        yield f"    {name}:"
+        yield from (f"      {short(each, 500)}" for each in value)
+    elif isinstance(value, str) and "\n" in value:
         yield f"    {visible(name)} ="
         yield from _indented(value, "      | ")
     else:
@@ -133,13 +144,22 @@ def _step_lines(plan: Plan, steps: Sequence[Mapping[str, Any]]) -> Iterator[Line
 
 def _step_cells(plan: Plan, step: Mapping[str, Any]) -> tuple[list[str], str]:
     planned = plan.step(str(step["id"]))
-    does = planned.tool if isinstance(planned, ToolStep) else planned.action
+    does = planned.tool if isinstance(planned, ToolStep) else planned.action + _progress(step)
     cells = [str(step["status"]), short(step["id"], 40), short(does, 40), _duration(step), _source(step)]
     if step["error"]:
         return cells, short(f"{step['error']['code']}: {step['error']['message']}", 300)
     if step["status"] == "not_taken":
         return cells, short(step.get("note", ""), 300)
     return cells, "" if step["output"] is None else short(step["output"], 100)
+
+
+def _progress(step: Mapping[str, Any]) -> str:
+    """How far a map has come."""
+    items = step.get("items")
+    if not items or items["total"] is None:
+        return ""
+    ended = items["succeeded"] + items["failed"] + items["not_taken"]
+    return f" {ended}/{items['total']}" + (f", {items['failed']} failed" if items["failed"] else "")
 
 
 def _source(step: Mapping[str, Any]) -> str:
@@ -163,10 +183,16 @@ def _effect_lines(effects: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
         return
     yield ""
     yield "effects"
+    seen: Counter[str] = Counter()
     for effect in effects:
+        seen[effect["step"]] += 1
         doubt = "  (may have happened)" if effect["status"] == "unknown" else ""
         words = (short(effect["step"], 40), short(effect["tool"], 40), short(effect["args"], 120))
-        yield f"  {'  '.join(words)}{doubt}"
+        if doubt or seen[effect["step"]] <= _SHOWN_EFFECTS:
+            yield f"  {'  '.join(words)}{doubt}"
+    for step_id, times in seen.items():
+        if times > _SHOWN_EFFECTS:
+            yield f"  {short(step_id, 40)}  {times} in all; --json shows each"
 
 
 def runs_lines(runs: Sequence[RunEntry]) -> list[str]:

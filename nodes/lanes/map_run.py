@@ -227,7 +227,7 @@ class Items:
         tally = self.tally
         if tally.ended == tally.total or tally.ended % max(1, tally.total // _TOLD) == 0:
             failures = f", {tally.failed} failed" if tally.failed else ""
-            self.run.emit("step_progress", f"{tally.ended}/{tally.total}{failures}")
+            self.run.emit("step_progress", f"{tally.ended}/{tally.total} items{failures}")
 
     def _end(self) -> Result:
         if self._fault is not None:

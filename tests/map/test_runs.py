@@ -167,6 +167,6 @@ def test_a_map_that_fails_is_skipped_or_degraded_as_any_step(runs: Runs) -> None
 def test_progress_is_told_now_and_then_not_for_each_item(runs: Runs) -> None:
     runs.start(mapped("m", list(range(500)), "read", {"value": "${item}"}))
     told = [event["message"] for event in runs.events if event["type"] == "step_progress"]
-    assert told[-1] == "500/500"
+    assert told[-1] == "500/500 items"
     assert 10 <= len(told) <= 51
     assert len(runs.events) < 70
