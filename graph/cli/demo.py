@@ -47,8 +47,10 @@ def demo(
     plan = chosen.plan(variant)
     with equipped(setup) as (tools, models, stage):
         assert stage is not None
+        assert setup.demo is not None
         write_lines(_intro(chosen, variant, plan, stage), stderr=as_json)
         equipment = Equipment(tools, models, read_settings(setup.settings))
+        chosen.variants[variant].begin(Path(setup.demo.place))
         prelude = chosen.variants[variant].prelude
         if prelude is not None:
             write_lines([f"first, {prelude.about}"], stderr=as_json)
@@ -72,10 +74,9 @@ def _chosen(name: str, variant: str) -> Walkthrough:
 def _play(prelude: Prelude, database: str, run: str, setup: RunSetup, equipment: Equipment) -> None:
     """Let what came before happen; how that run ended is to be seen under its own id."""
     assert setup.demo is not None
-    place, plan = Path(setup.demo.place), prelude.plan()
-    prelude.before(place)
+    plan = prelude.plan()
     start(database, NewRun(run, plan.goal, plan, setup, equipment), whole_outputs=False)
-    prelude.after(place)
+    prelude.after(Path(setup.demo.place))
 
 
 def _list() -> Iterator[str]:

@@ -38,13 +38,12 @@ class Stage:
 class Prelude:
     """A run of its own that comes first, for what a walkthrough shows must have a past.
 
-    `before` and `after` change the stage around it; they are given where its files go.
+    `after` changes the stage once it has ended; it is given where the stage's files go.
     """
 
     about: str
     template: str
     params: Mapping[str, JSON] = field(default_factory=dict)
-    before: Callable[[Path], None] = lambda _place: None
     after: Callable[[Path], None] = lambda _place: None
 
     def plan(self) -> Plan:
@@ -56,13 +55,15 @@ class Prelude:
 class Variant:
     """One way in which a walkthrough goes: with which parameters and settings (`KEY=VALUE`).
 
-    `template` is its own, where it has another than the walkthrough.
+    `template` is its own, where it has another than the walkthrough. `begin` makes the stage ready for a
+    new run, whatever earlier ones have left there.
     """
 
     about: str
     params: Mapping[str, JSON] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
     template: str | None = None
+    begin: Callable[[Path], None] = lambda _place: None
     prelude: Prelude | None = None
 
 

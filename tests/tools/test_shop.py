@@ -3,6 +3,7 @@
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ async def test_what_cannot_be_done_is_a_hard_failure_without_effect(
 ) -> None:
     assert await _code(shop, name, args) == code
     assert shop.rows("refunds") == shop.rows("outbox") == shop.rows("effects") == []
-    assert len(shop.rows("orders")) == 4
+    assert len(shop.rows("orders")) == 5
 
 
 async def test_one_key_has_one_effect_and_gives_the_same_answer(shop: Shop) -> None:
@@ -123,7 +124,7 @@ def test_many_may_open_and_use_a_new_shop_at_once(tmp_path: Path) -> None:
     path = tmp_path / "shop.db"
     with ThreadPoolExecutor(8) as pool:
         sizes = list(pool.map(lambda _: len(open_shop(path).rows("orders")), range(16)))
-    assert sizes == [4] * 16
+    assert sizes == [5] * 16
 
 
 async def test_a_busy_database_is_a_soft_failure(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +134,52 @@ async def test_a_busy_database_is_a_soft_failure(shop: Shop, monkeypatch: pytest
         outcome = await _call(shop, "issue_refund", {"order_id": "A1234", "amount": 1}, idempotent=False)
     assert isinstance(outcome, CallFailed)
     assert (outcome.kind, outcome.code) == ("soft", "soft_tool_error")
+
+
+async def test_a_service_that_is_down_is_a_soft_failure_until_its_time(shop: Shop) -> None:
+    now = datetime.now(UTC)
+    shop.take_down("logistics", now + timedelta(hours=1))
+    outcome = await _call(shop, "query_logistics", {"order_id": "A1234"})
+    assert isinstance(outcome, CallFailed)
+    assert outcome.kind == "soft"
+    assert "the logistics service is down until" in outcome.message
+    assert (await _output(shop, "query_order", {"order_id": "A1234"}))["status"] == "delayed"
+
+    shop.take_down("logistics", now - timedelta(seconds=1))
+    assert (await _output(shop, "query_logistics", {"order_id": "A1234"}))["status"] == "waiting_for_stock"
+
+
+async def test_starting_over_forgets_what_was_done_and_keeps_the_orders(shop: Shop) -> None:
+    await _output(shop, "issue_refund", {"order_id": "A1234", "amount": 1}, key="r")
+    await _output(shop, "send_reply", {"order_id": "A1234", "text": "sorry"}, key="m")
+    shop.take_down("logistics", datetime.now(UTC) + timedelta(hours=1))
+    shop.start_over()
+    assert [shop.rows(each) for each in ("refunds", "outbox", "effects", "services")] == [[]] * 4
+    assert len(shop.rows("orders")) == 5
+
+
+async def test_a_shop_of_an_earlier_version_is_given_what_it_lacks_and_keeps_what_it_has(shop: Shop) -> None:
+    await _output(shop, "send_reply", {"order_id": "A1234", "text": "sorry"}, key="m")
+    with closing(sqlite3.connect(shop.path)) as older, older:
+        older.execute("DROP TABLE services")
+        older.execute("DELETE FROM logistics WHERE order_id = 'A1238'")
+        older.execute("DELETE FROM orders WHERE order_id = 'A1238'")
+        older.execute("UPDATE orders SET status = 'shipped' WHERE order_id = 'A1234'")
+        older.execute("PRAGMA user_version = 0")
+    again = open_shop(shop.path)
+    assert {row["order_id"]: row["status"] for row in again.rows("orders")}["A1234"] == "shipped"
+    assert len(again.rows("orders")) == 5
+    assert [row["text"] for row in again.rows("outbox")] == ["sorry"]
+    assert again.rows("services") == []
+
+
+def test_with_a_limit_only_larger_refunds_need_approval(shop: Shop) -> None:
+    refund = ToolRegistry.of(*shop_tools(shop.path, refund_limit=100))["issue_refund"]
+    assert refund.risk is Risk.MEDIUM
+    assert refund.needs_approval({"order_id": "A1234", "amount": 100}) is None
+    assert refund.needs_approval({"order_id": "A1234", "amount": 100.0}) is None
+    assert refund.needs_approval({"order_id": "A1234", "amount": 100.01}) is not None
+    assert refund.needs_approval({"order_id": "A1234", "amount": 259}) is not None
 
 
 def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:

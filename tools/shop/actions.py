@@ -28,7 +28,9 @@ def logistics(shop: Shop, order_id: str) -> dict[str, JSON]:
 
     Raises:
         HardToolError: "order_not_found".
+        SoftToolError: The service "logistics" is down.
     """
+    shop.require_up("logistics")
     with shop.reading() as connection:
         _order_row(connection, order_id)
         found = connection.execute("SELECT * FROM logistics WHERE order_id = ?", (order_id,)).fetchone()

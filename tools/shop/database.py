@@ -4,69 +4,18 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from graph.plan import JSON
 from tools.errors import HardToolError, SoftToolError
+from tools.shop.samples import VERSION, fill
 
 _BUSY_SECONDS = 10.0
 _SHOP_MARK = 0x73686F70
 """SQLite's application id of a shop database: the letters "shop"."""
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS stock (
-    sku TEXT PRIMARY KEY, product TEXT NOT NULL, warehouse TEXT NOT NULL,
-    quantity INTEGER NOT NULL, restock_date TEXT
-);
-CREATE TABLE IF NOT EXISTS orders (
-    order_id TEXT PRIMARY KEY, customer TEXT NOT NULL, email TEXT NOT NULL,
-    sku TEXT NOT NULL REFERENCES stock (sku), quantity INTEGER NOT NULL, amount_cents INTEGER NOT NULL,
-    status TEXT NOT NULL, ordered_on TEXT NOT NULL, promised_on TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS logistics (
-    order_id TEXT PRIMARY KEY REFERENCES orders (order_id), carrier TEXT, tracking_number TEXT,
-    status TEXT NOT NULL, location TEXT NOT NULL, note TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS refunds (
-    refund_id INTEGER PRIMARY KEY, order_id TEXT NOT NULL REFERENCES orders (order_id),
-    amount_cents INTEGER NOT NULL
-);
-CREATE TABLE IF NOT EXISTS outbox (
-    message_id INTEGER PRIMARY KEY, order_id TEXT NOT NULL REFERENCES orders (order_id),
-    recipient TEXT NOT NULL, text TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS effects (
-    key TEXT PRIMARY KEY, tool TEXT NOT NULL, row_id INTEGER NOT NULL
-);
-"""
-
-_STOCK = (
-    ("KET-02", "kettle, steel", "Wuhan", 0, "2026-03-09"),
-    ("LMP-11", "desk lamp", "Wuhan", 42, None),
-    ("CHR-07", "office chair", "Hamburg", 3, None),
-)
-_ORDERS = (
-    ("A1234", "Li Wei", "li.wei@example.com", "KET-02", 1, 25900, "delayed", "2026-02-20", "2026-02-27"),
-    ("A1235", "Anna Vogt", "anna.vogt@example.com", "LMP-11", 2, 7800, "shipped", "2026-02-26", "2026-03-05"),
-    (
-        "A1236",
-        "Omar Said",
-        "omar.said@example.com",
-        "CHR-07",
-        1,
-        18950,
-        "cancelled",
-        "2026-02-18",
-        "2026-02-28",
-    ),
-    ("A1237", "王芳", "wang.fang@example.com", "LMP-11", 1, 3900, "delivered", "2026-02-10", "2026-02-17"),
-)
-_LOGISTICS = (
-    ("A1234", None, None, "waiting_for_stock", "Wuhan", "not handed to a carrier: out of stock"),
-    ("A1235", "SF Express", "SF100235", "in_transit", "Shanghai", "left the sorting centre"),
-    ("A1236", None, None, "cancelled", "Hamburg", "cancelled by the system: payment not confirmed"),
-    ("A1237", "YTO", "YT700237", "delivered", "Chengdu", "signed for at the door"),
-)
+_TABLES = frozenset({"orders", "logistics", "stock", "refunds", "outbox", "effects", "services"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +43,40 @@ class Shop:
                 yield connection
 
     def rows(self, table: str) -> list[dict[str, JSON]]:
-        """Return every row of orders, logistics, stock, refunds, outbox or effects, oldest first.
+        """Return every row of orders, logistics, stock, refunds, outbox, effects or services, oldest first.
 
         Raises:
             HardToolError: The shop has no such table.
         """
-        if table not in {"orders", "logistics", "stock", "refunds", "outbox", "effects"}:
+        if table not in _TABLES:
             raise HardToolError("no_such_table", f"the shop has no table {table!r}")
         with self.reading() as connection:
-            found = connection.execute(f"SELECT * FROM {table} ORDER BY rowid")  # noqa: S608 - one of six names
+            found = connection.execute(f"SELECT * FROM {table} ORDER BY rowid")  # noqa: S608 - a known name
             return [dict(row) for row in found]
+
+    def take_down(self, service: str, until: datetime) -> None:
+        """Let one of the shop's services answer nobody until then."""
+        with self.writing() as connection:
+            row = (service, until.astimezone(UTC).isoformat(timespec="seconds"))
+            connection.execute("INSERT OR REPLACE INTO services (name, down_until) VALUES (?, ?)", row)
+
+    def require_up(self, service: str) -> None:
+        """Return when a service answers.
+
+        Raises:
+            SoftToolError: It is down; the message says until when.
+        """
+        with self.reading() as connection:
+            statement = "SELECT down_until FROM services WHERE name = ?"
+            found = connection.execute(statement, (service,)).fetchone()
+        if found is not None and datetime.now(UTC) < datetime.fromisoformat(found["down_until"]):
+            raise SoftToolError(f"the {service} service is down until {found['down_until']}")
+
+    def start_over(self) -> None:
+        """Forget all refunds, replies and outages: the shop is as it was on its first day."""
+        with self.writing() as connection:
+            for table in ("effects", "refunds", "outbox", "services"):
+                connection.execute(f"DELETE FROM {table}")  # noqa: S608 - a known name
 
 
 def open_shop(path: Path | str) -> Shop:
@@ -124,6 +97,8 @@ def open_shop(path: Path | str) -> Shop:
         if _mark(connection) != _SHOP_MARK:
             _create(connection, shop.path)
             connection.execute("PRAGMA journal_mode = WAL")
+        if _version(connection) < VERSION:
+            _bring_up_to_date(connection)
     return shop
 
 
@@ -136,12 +111,20 @@ def _create(connection: sqlite3.Connection, path: Path) -> None:
             raise HardToolError(
                 "shop_unavailable", f"{path} is the database of something else; name a new file"
             )
-        for statement in _SCHEMA.split(";"):
-            connection.execute(statement)
-        connection.executemany("INSERT INTO stock VALUES (?, ?, ?, ?, ?)", _STOCK)
-        connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _ORDERS)
-        connection.executemany("INSERT INTO logistics VALUES (?, ?, ?, ?, ?, ?)", _LOGISTICS)
+        fill(connection)
         connection.execute(f"PRAGMA application_id = {_SHOP_MARK}")
+
+
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Give a shop of an earlier version what has come since."""
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
+        if _version(connection) < VERSION:
+            fill(connection)
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _mark(connection: sqlite3.Connection) -> int:

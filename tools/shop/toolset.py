@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from graph.plan import JSON
 from tools.policy import IdempotencyKey, policy
@@ -14,7 +14,11 @@ Log = Callable[[str, Mapping[str, JSON]], None]
 
 
 def shop_tools(
-    path: Path | str, *, idempotent: bool = True, log: Log | None = None
+    path: Path | str,
+    *,
+    idempotent: bool = True,
+    refund_limit: float | None = None,
+    log: Log | None = None,
 ) -> list[Callable[..., Any]]:
     """Return query_order, query_logistics, query_stock, issue_refund and send_reply.
 
@@ -24,6 +28,7 @@ def shop_tools(
         path: The shop's database file.
         idempotent: Whether the writes take the idempotency key and have one effect per key. If not, their
             policies say so.
+        refund_limit: The largest refund that needs no approval; None has a person approve every one.
         log: Called at the start of each tool call with the tool's name and arguments.
     """
     noted = log or _ignore
@@ -31,8 +36,9 @@ def shop_tools(
     def shop() -> Shop:
         return open_shop(path)
 
-    writes = _keyed_writes(shop, noted) if idempotent else _plain_writes(shop, noted)
-    return [*_reads(shop, noted), *writes]
+    refund, reply = _keyed_writes(shop, noted) if idempotent else _plain_writes(shop, noted)
+    declared = _declared(refund, reply, idempotent=idempotent, refund_limit=refund_limit)
+    return [*_reads(shop, noted), *declared]
 
 
 def tools_from_environment() -> list[Callable[..., Any]]:
@@ -55,7 +61,7 @@ def _reads(shop: Callable[[], Shop], log: Log) -> list[Callable[..., Any]]:
         log("query_order", {"order_id": order_id})
         return actions.order(shop(), order_id)
 
-    @policy(effect="read", timeout=15.0)
+    @policy(effect="read", timeout=15.0, cache_scope="shared", fallback="stale_cache")
     def query_logistics(order_id: str) -> dict[str, JSON]:
         """Look up where an order's parcel is: carrier, tracking number, status, location, note."""
         log("query_logistics", {"order_id": order_id})
@@ -74,7 +80,10 @@ _REFUND = "Pay back part or all of an order, in the shop's currency."
 _REPLY = "Send a reply to the customer of an order."
 
 
-def _keyed_writes(shop: Callable[[], Shop], log: Log) -> list[Callable[..., Any]]:
+Writes: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
+
+
+def _keyed_writes(shop: Callable[[], Shop], log: Log) -> Writes:
     def issue_refund(order_id: str, amount: float, key: Annotated[str, IdempotencyKey]) -> dict[str, JSON]:
         log("issue_refund", {"order_id": order_id, "amount": amount})
         return actions.refund(shop(), order_id, amount, key)
@@ -83,10 +92,10 @@ def _keyed_writes(shop: Callable[[], Shop], log: Log) -> list[Callable[..., Any]
         log("send_reply", {"order_id": order_id, "text": text})
         return actions.reply(shop(), order_id, text, key)
 
-    return _declared(issue_refund, send_reply, idempotent=True)
+    return issue_refund, send_reply
 
 
-def _plain_writes(shop: Callable[[], Shop], log: Log) -> list[Callable[..., Any]]:
+def _plain_writes(shop: Callable[[], Shop], log: Log) -> Writes:
     def issue_refund(order_id: str, amount: float) -> dict[str, JSON]:
         log("issue_refund", {"order_id": order_id, "amount": amount})
         return actions.refund(shop(), order_id, amount, None)
@@ -95,14 +104,21 @@ def _plain_writes(shop: Callable[[], Shop], log: Log) -> list[Callable[..., Any]
         log("send_reply", {"order_id": order_id, "text": text})
         return actions.reply(shop(), order_id, text, None)
 
-    return _declared(issue_refund, send_reply, idempotent=False)
+    return issue_refund, send_reply
 
 
 def _declared(
-    issue_refund: Callable[..., Any], send_reply: Callable[..., Any], *, idempotent: bool
+    issue_refund: Callable[..., Any],
+    send_reply: Callable[..., Any],
+    *,
+    idempotent: bool,
+    refund_limit: float | None,
 ) -> list[Callable[..., Any]]:
     issue_refund.__doc__, send_reply.__doc__ = _REFUND, _REPLY
+    ruled: dict[str, Any] = {"risk": "high"}
+    if refund_limit is not None:
+        ruled = {"risk": "medium", "approve_when": (f"double(amount) > {refund_limit:.2f}",)}
     return [
-        policy(effect="write", idempotent=idempotent, timeout=15.0, risk="high", money=True)(issue_refund),
+        policy(effect="write", idempotent=idempotent, timeout=15.0, money=True, **ruled)(issue_refund),
         policy(effect="write", idempotent=idempotent, timeout=15.0, risk="medium")(send_reply),
     ]
