@@ -14,6 +14,11 @@ from tools.registered import RegisteredTool
 
 BREAKER_OPEN = "breaker_open"
 
+MAX_GATES = 1_000
+"""Gates that are kept: services are named by arguments, of which there may be any number."""
+
+_SHOWN_CHARS = 120
+
 NOT_CALLED = frozenset({"bad_args", "injected_arg", "forbidden", "no_key"})
 """Codes of calls that were refused on this side: they show nothing of the service."""
 
@@ -131,9 +136,18 @@ class ToolGate:
         for wake in waiting:
             wake()
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody is inside or waits, and its breaker lets calls through."""
+        with self._lock:
+            return (
+                not self._inside and not self._waiting and (self._breaker is None or self._breaker.is_closed)
+            )
+
     def _shut(self, seconds: float) -> Shut:
         again = f"for another {seconds:.0f} s" if seconds > 0 else "until a call under way shows how it is"
-        words = f"{self.name} kept failing and is left alone {again}; no call was made"
+        name = self.name if len(self.name) <= _SHOWN_CHARS else f"{self.name[:_SHOWN_CHARS]}..."
+        words = f"{name} kept failing and is left alone {again}; no call was made"
         return Shut(CallFailed("soft", BREAKER_OPEN, words, nothing_happened=True))
 
 
@@ -142,16 +156,25 @@ class ToolLimits:
     """The gates of a graph's tools, by name, and the calls that are under way for equal ones to wait for."""
 
     flights: Flights[Any] = field(default_factory=Flights)
-    _gates: dict[str, ToolGate] = field(default_factory=dict)
+    _gates: dict[tuple[str, str | None], ToolGate] = field(default_factory=dict)
     _lock: Any = field(default_factory=Lock, repr=False, compare=False)
 
-    def gate(self, tool: RegisteredTool) -> ToolGate | None:
-        """The tool's gate, the same for all runs; None for a tool that may be called at any time."""
+    def gate(self, tool: RegisteredTool, service: str | None = None) -> ToolGate | None:
+        """The gate of a tool, or of a service behind it, the same for all runs; None where there is none."""
         policy = tool.policy
         kept = (policy.rate, policy.breaker, policy.max_concurrency, policy.session_arg)
         if all(each is None for each in kept):
             return None
+        key = (tool.name, service)
+        name = tool.name if service is None else f"{tool.name} {service}"
         with self._lock:
-            if tool.name not in self._gates:
-                self._gates[tool.name] = ToolGate(tool.name, policy)
-            return self._gates[tool.name]
+            found = self._gates.pop(key, None) or ToolGate(name, policy)
+            self._gates[key] = found
+            if len(self._gates) > MAX_GATES:
+                self._forget()
+            return found
+
+    def _forget(self) -> None:
+        """Drop the gates that were asked for longest ago and hold nobody up."""
+        for key in [key for key, gate in self._gates.items() if gate.is_idle][: MAX_GATES // 2]:
+            del self._gates[key]

@@ -51,6 +51,8 @@ class ToolPolicy(BaseModel):
         backoff_cap: Longest wait in seconds; a service's own Retry-After may be longer.
         max_concurrency: Calls of this tool at one time; None leaves it to the run's own cap.
         session_arg: Argument whose value names a session in which calls run one at a time.
+        service_arg: Argument whose value names the service that a call goes to, such as a host: each has
+            places, a rate and a breaker of its own, so that one in trouble holds up no other.
         rate: Most calls in a stretch of time, over all runs of a graph: `"5/s"`, `"100/min"`, `"20/10s"`, or
             a pair of calls and seconds.
         breaker: When a tool that keeps failing is left alone, over all runs of a graph: a pair of failures in
@@ -90,6 +92,7 @@ class ToolPolicy(BaseModel):
     backoff_cap: float = Field(default=20.0, ge=0, allow_inf_nan=False)
     max_concurrency: int | None = Field(default=None, ge=1)
     session_arg: str | None = None
+    service_arg: str | None = None
     rate: RateField | None = None
     breaker: BreakerField | None = None
     cache_ttl: float | None = Field(default=None, gt=0, allow_inf_nan=False)

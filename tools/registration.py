@@ -127,10 +127,10 @@ def _check_policy(name: str, policy: ToolPolicy, known: frozenset[str], open_end
     made_up = sorted((policy.grounded or frozenset()) - known)
     if made_up and not open_ended:
         raise ToolSetupError(f"the policy of {name!r} grounds {made_up[0]!r}, which is no argument")
-    if policy.session_arg is not None and policy.session_arg not in known and not open_ended:
-        raise ToolSetupError(
-            f"the policy of {name!r} names a session_arg {policy.session_arg!r} it does not have"
-        )
+    for field in ("session_arg", "service_arg"):
+        argument = getattr(policy, field)
+        if argument is not None and argument not in known and not open_ended:
+            raise ToolSetupError(f"the policy of {name!r} names a {field} {argument!r} it does not have")
 
 
 def _check_output(name: str, policy: ToolPolicy) -> None:

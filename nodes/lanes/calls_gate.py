@@ -17,16 +17,18 @@ RATE_LIMITED = "rate_limited"
 def demand_of(run: StepRun, tool: RegisteredTool, args: Mapping[str, Any]) -> Demand:
     """What this call counts against: the run's cap, and what its tool shares with other runs."""
     limits = {GLOBAL_CAP: run.session.settings.max_concurrency}
-    gate = run.session.engine.limits.gate(tool)
+    policy = tool.policy
+    gate = run.session.engine.limits.gate(tool, named_by(tool, policy.service_arg, args))
     if gate is None:
         return Demand(limits)
-    session = session_of(tool, args) if tool.policy.session_arg is not None else None
-    return Demand(limits, RunGate(run, tool, gate, session))
+    return Demand(limits, RunGate(run, tool, gate, named_by(tool, policy.session_arg, args)))
 
 
-def session_of(tool: RegisteredTool, args: Mapping[str, Any]) -> str:
-    """The name of the session that a call works in; the one by default where the call names none."""
-    value = whole_args(tool, args).get(tool.policy.session_arg or "")
+def named_by(tool: RegisteredTool, argument: str | None, args: Mapping[str, Any]) -> str | None:
+    """What a call names by an argument, or by its default; None where no argument does so."""
+    if argument is None:
+        return None
+    value = whole_args(tool, args).get(argument)
     return value if isinstance(value, str) else canonical_json(value)
 
 
