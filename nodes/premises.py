@@ -22,7 +22,7 @@ from nodes.decide.premises import (
 from nodes.decide.readiness import ready_steps
 from nodes.endpoint.structured import ask_structured
 from nodes.lanes.admission import GLOBAL_CAP, Demand
-from nodes.lanes.arguments import inputs_of, resolved_args
+from nodes.lanes.arguments import input_blocks, resolved_args
 from nodes.lanes.results import blank_entry
 from nodes.lanes.work import work_of
 from nodes.metering import BUDGET_SPENT
@@ -132,11 +132,10 @@ async def _messages(session: RunSession, step: Step, when: str) -> list[BaseMess
     parts = [f"The goal: {clip(plan.goal, limit)}", f"The plan assumes:\n{assumed}"]
     if when == AFTER:
         parts += [f"This step is done: {await _told(session, step)}", "Its result:"]
-        results = {step.id: await session.output_of(step.id)}
+        parts.append(data_block(step.id, await session.output_of(step.id), limit))
     else:
         parts += [f"This is about to be done: {await _told(session, step)}", "What it is based on:"]
-        results = await inputs_of(session, step)
-    parts += [data_block(name, value, limit) for name, value in results.items()]
+        parts += await input_blocks(session, step)
     return [SystemMessage(VALIDATOR), HumanMessage("\n\n".join(parts))]
 
 

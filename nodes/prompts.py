@@ -128,11 +128,10 @@ def told(problem: PlanProblem) -> str:
 
 
 def step_messages(
-    step: LlmStep, instruction: str, goal: str, inputs: Mapping[str, Any], settings: Settings
+    step: LlmStep, instruction: str, goal: str, inputs: Sequence[str], settings: Settings
 ) -> list[BaseMessage]:
     """A step's prompt: its instruction, the goal, and the digests of its dependencies only."""
-    parts = [f"The whole task: {clip(goal, settings.digest_chars)}", f"Your step: {instruction}"]
-    parts += [data_block(dep, result, settings.digest_chars) for dep, result in inputs.items()]
+    parts = [f"The whole task: {clip(goal, settings.digest_chars)}", f"Your step: {instruction}", *inputs]
     if step.choices is not None:
         parts.append(f"Reply with exactly one of: {', '.join(step.choices)}")
     return [SystemMessage(STEP), HumanMessage("\n\n".join(parts))]
@@ -143,6 +142,12 @@ def data_block(name: str, value: Any, limit: int) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     safe = clip(text, limit).replace("</data", "<\\/data")
     return f'<data from="{name}">{safe}</data>'
+
+
+def stale_block(name: str, value: Any, limit: int, age_seconds: float) -> str:
+    """A result as data that is older than it should be, and what that means for who uses it."""
+    told = f"What {name} gave is {age_seconds:.0f} s old and could not be had anew: where you use it, say so."
+    return f"{told}\n{data_block(name, value, limit)}"
 
 
 def clip(text: str, limit: int) -> str:

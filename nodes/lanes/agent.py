@@ -11,13 +11,12 @@ from nodes.decide.agent import Action, Finish, Turn, earlier, goes_round, refusa
 from nodes.decide.approvals import is_approved
 from nodes.decide.budget import Used
 from nodes.lanes.agent_turns import next_turn
-from nodes.lanes.arguments import inputs_of
+from nodes.lanes.arguments import input_blocks
 from nodes.lanes.facts import sources_for
 from nodes.lanes.results import Result, ended, failed, failed_call, started
 from nodes.lanes.run import StepRun
 from nodes.lanes.tool_call import run_tool
 from nodes.metering import BUDGET_SPENT, STEP_BUDGET_SPENT
-from nodes.prompts import data_block
 from tools import CallFailed, RegisteredTool
 
 AGENT = """You carry out one step of a larger task with the tools you are given, one call at a time. Look
@@ -74,9 +73,7 @@ class _Agent:
             f"The whole task: {clipped(self.run.board.plan.goal, limit)}",
             f"Your step: {self.args['instruction']}",
         ]
-        session = self.run.session
-        inputs = await inputs_of(session, self.step)
-        parts += [data_block(dep, given, limit) for dep, given in inputs.items()]
+        parts += await input_blocks(self.run.session, self.step)
         if tools:
             parts.append(
                 "Tools:\n" + "\n".join(f"- {tool.name} ({tool.effect}): {tool.description}" for tool in tools)

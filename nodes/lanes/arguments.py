@@ -20,6 +20,7 @@ from nodes.decide.approvals import allows
 from nodes.decide.candidates import as_texts
 from nodes.decide.healing import healed_values
 from nodes.lanes.work import Work
+from nodes.prompts import data_block, stale_block
 from nodes.session import RunSession
 
 
@@ -85,6 +86,17 @@ async def inputs_of(session: RunSession, step: Step) -> dict[str, Any]:
         for dep in step.depends_on
         if statuses.get(dep) is not StepStatus.NOT_TAKEN
     }
+
+
+async def input_blocks(session: RunSession, step: Step) -> list[str]:
+    """What a model is shown of a step's dependencies: digests as data, with the age of what is stale."""
+    entries, limit = session.require_board().entries, session.settings.digest_chars
+    return [
+        stale_block(dep, given, limit, entry.age or 0.0)
+        if (entry := entries.get(dep)) is not None and entry.stale
+        else data_block(dep, given, limit)
+        for dep, given in (await inputs_of(session, step)).items()
+    ]
 
 
 def _edits(session: RunSession, decision: Decision | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from nodes.endpoint.objects import object_of, said
 from nodes.endpoint.request import speaks_openai
 from nodes.endpoint.strict import without_absent
 from nodes.endpoint.structured import Form, ask_in_form
-from nodes.lanes.arguments import inputs_of
+from nodes.lanes.arguments import input_blocks
 from nodes.lanes.asking import ask_for
 from nodes.lanes.conditions import expectation, expected
 from nodes.lanes.results import Result, failed, failed_call, started
@@ -28,7 +28,7 @@ NAME = "result"
 async def run_llm(run: StepRun, step: LlmStep, instruction: str) -> Result:
     """Ask the executor model until its output fits, at most `redo_attempts` times more."""
     run.entry = run.entry.model_copy(update={"input": {"instruction": instruction}})
-    inputs = await inputs_of(run.session, step)
+    inputs = await input_blocks(run.session, step)
     expects = await expectation(run.session, run.work)
     messages: list[BaseMessage] = step_messages(
         step, instruction, run.board.plan.goal, inputs, run.session.settings
