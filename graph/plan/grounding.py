@@ -46,6 +46,7 @@ class Sources:
         self._texts = [_normal(scalar) for scalar in scalars if isinstance(scalar, str)]
         self._numbers = {Decimal(str(scalar)) for scalar in scalars if not isinstance(scalar, str)}
         self._digits: list[str] | None = None
+        self._whole: frozenset[str] | None = None
 
     def lacks(self, value: JSON) -> tuple[str | int | float, ...]:
         """Return the texts and numbers of a value that none of the sources holds."""
@@ -55,10 +56,16 @@ class Sources:
         if not isinstance(scalar, str):
             return self._has_number(Decimal(str(scalar)))
         text = _normal(scalar).strip(_TRIM)
-        if not text or self._finds(text) or self._counts(text):
+        if not text or self._is_whole(text) or self._finds(text) or self._counts(text):
             return True
         parts = [part for part in _LIST_MARKS.split(scalar) if part.strip()]
         return len(parts) > 1 and all(self._holds(part) for part in parts)
+
+    def _is_whole(self, text: str) -> bool:
+        """Tell whether a text is one of the sources: mostly so, and found at once among thousands."""
+        if self._whole is None:
+            self._whole = frozenset(source.strip(_TRIM) for source in self._texts)
+        return text in self._whole
 
     def _finds(self, text: str) -> bool:
         if len(text) > _LONG_CHARS:
