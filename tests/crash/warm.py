@@ -15,10 +15,11 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from tests.crash.agent_errand import AgentErrand
 from tests.crash.errand import Errand, go_on, write_result
 from tests.crash.list_errand import ListErrand
 
-KINDS = {"errand": Errand, "list": ListErrand}
+KINDS = {"errand": Errand, "list": ListErrand, "agent": AgentErrand}
 
 
 def serve() -> None:
