@@ -26,6 +26,7 @@ from nodes.lanes.results import Result, ended, failed
 from nodes.lanes.run import StepRun
 
 CarryOut = Callable[[StepRun], Awaitable[Result | None]]
+ItemWork = Callable[[int], Awaitable[None]]
 
 TOO_FEW_SUCCEEDED = "too_few_succeeded"
 
@@ -61,6 +62,7 @@ class Items:
         self._doubts: set[int] = set()
         self._succeeded = self._not_taken = 0
         self._asking: list[int] = []
+        self._begun: list[int] = []
         self._open: list[int] = []
         own = items_of(step.id, run.board.entries.values())
         self._done_before = DoneBefore(run.board, own)
@@ -72,21 +74,27 @@ class Items:
         for at in range(len(self.items)):
             entry = self._entry(at)
             if entry is None or not (entry.status.settled or entry.status is StepStatus.UNKNOWN):
-                waits = entry is not None and entry.status is StepStatus.WAITING
-                (self._asking if waits else self._open).append(at)
+                self._left_as(entry).append(at)
             else:
                 self._count(at, entry, await self.run.session.journal.output(entry))
                 self.run.board.entries[entry.key] = slim(entry)
+
+    def _left_as(self, entry: StepEntry | None) -> list[int]:
+        """With which items an open one belongs: those that ask, whose write was under way, or the others."""
+        if entry is not None and entry.status is StepStatus.WAITING:
+            return self._asking
+        under_way = entry is not None and entry.status is StepStatus.RUNNING and entry.effect == "write"
+        return self._begun if under_way else self._open
 
     async def fill_ahead(self) -> Result | None:
         """Have what a model is to fill in chosen for all items: a person is shown whole calls.
 
         Returns:
-            None when all are filled in, else the map's end, or that it was stopped before.
+            None when all are filled in that can be, else that the map was stopped before.
         """
         if isinstance(self.inner, ToolStep) and self.inner.open_args:
             await self._all(self._open, self._fill)
-        return self._end() if self._must_stop() else None
+        return self._end() if self._must_stop(begun=True) else None
 
     async def run_all(self, decision: Decision | None) -> Result:
         """Run what is left; pending when the run stopped before all items had ended.
@@ -102,6 +110,8 @@ class Items:
             await self._one(self._asking.pop(0))
             if self.question is not None:
                 raise self.question
+        # What was under way when a process ended may have happened: it is settled whatever else has failed.
+        await self._all(self._begun, self._one, begun=True)
         await self._all([*self._asking, *self._open], self._one)
         return self._end()
 
@@ -111,26 +121,31 @@ class Items:
         counts = (self._succeeded, len(self._errors), self._not_taken, len(self._doubts))
         return Tally(len(self.items), *counts)
 
-    async def _all(self, todo: Sequence[int], work: Callable[[int], Awaitable[None]]) -> None:
+    @property
+    def is_lost(self) -> bool:
+        """Whether too few items can succeed any more."""
+        return bool(self._errors) and out_of_reach(self.step.min_success, self.tally)
+
+    async def _all(self, todo: Sequence[int], work: ItemWork, *, begun: bool = False) -> None:
         """Work on items, a window at once; what fails in one lets the others come to their end."""
         left = iter(todo)
         most = min(len(todo), _WINDOW * self.run.session.settings.max_concurrency)
-        await asyncio.gather(*(self._work(left, work) for _ in range(most)))
+        await asyncio.gather(*(self._work(left, work, begun=begun) for _ in range(most)))
 
-    async def _work(self, left: Iterator[int], work: Callable[[int], Awaitable[None]]) -> None:
-        while not self._must_stop() and (at := next(left, None)) is not None:
+    async def _work(self, left: Iterator[int], work: ItemWork, *, begun: bool) -> None:
+        while not self._must_stop(begun=begun) and (at := next(left, None)) is not None:
             try:
                 await work(at)
             except Exception as fault:  # noqa: BLE001 (not lost: raised once no item is at work)
                 self._fault = self._fault or fault
 
-    def _must_stop(self) -> bool:
-        """Whether no further item may begin."""
+    def _must_stop(self, *, begun: bool = False) -> bool:
+        """Whether no further item may begin, or go on that had begun before."""
         board = self.run.board
         halted = self._stopped or self._fault is not None or self.question is not None
         if halted or board.halted is not None or board.draining():
             return True
-        return bool(self._errors) and out_of_reach(self.step.min_success, self.tally)
+        return not begun and self.is_lost
 
     async def _fill(self, at: int) -> None:
         item = self._item_run(at)
@@ -233,8 +248,8 @@ class Items:
         if self._fault is not None:
             raise self._fault
         tally, wanted = self.tally, self.step.min_success
-        lost = bool(self._errors) and out_of_reach(wanted, tally)
-        if self.question is not None or (tally.left > tally.in_doubt and not lost):
+        under_way = any(self._left_as(self._entry(at)) is self._begun for at in self._begun)
+        if self.question is not None or under_way or (tally.left > tally.in_doubt and not self.is_lost):
             return Result(StepStatus.PENDING)
         if self._doubts:
             return self._in_doubt(min(self._doubts))

@@ -38,9 +38,10 @@ async def run_map(run: StepRun, step: MapStep, carry_out: CarryOut) -> Result | 
         if stopped is not None:
             return stopped
         whole = await question_about(run.session, run.work, found)
-        if whole is not None and not is_approved(step, run.board.plan, whole.args, run.decision):
+        approved = whole is not None and is_approved(step, run.board.plan, whole.args, run.decision)
+        if whole is not None and not approved and not items.is_lost:
             return None
-        approval = run.decision if whole is not None else None
+        approval = run.decision if approved else None
     _begin(run)
     try:
         result = await items.run_all(approval)
