@@ -1,5 +1,6 @@
 """What all runs of one graph share about its tools: places, rates, breakers, equal calls under way."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
@@ -83,6 +84,7 @@ class ToolGate:
         self._window = RateWindow(policy.rate) if policy.rate is not None else None
         self._most = policy.max_concurrency
         self._inside = 0
+        self._counts_until = -math.inf
         self._sessions: set[str] = set()
         self._waiting: set[Callable[[], None]] = set()
         self._lock = Lock()
@@ -115,6 +117,7 @@ class ToolGate:
         if wait > 0:
             return Later(wait)
         self._inside += 1
+        self._counts_until = now + self._window.seconds if self._window is not None else now
         if session is not None:
             self._sessions.add(session)
         return Passed(self, session)
@@ -136,13 +139,11 @@ class ToolGate:
         for wake in waiting:
             wake()
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether nobody is inside or waits, and its breaker lets calls through."""
+    def is_idle(self, now: float) -> bool:
+        """Whether nobody is inside or waits, no call counts against its rate, and its breaker is closed."""
         with self._lock:
-            return (
-                not self._inside and not self._waiting and (self._breaker is None or self._breaker.is_closed)
-            )
+            quiet = not self._inside and not self._waiting and now > self._counts_until
+            return quiet and (self._breaker is None or self._breaker.is_closed)
 
     def _shut(self, seconds: float) -> Shut:
         again = f"for another {seconds:.0f} s" if seconds > 0 else "until a call under way shows how it is"
@@ -159,8 +160,16 @@ class ToolLimits:
     _gates: dict[tuple[str, str | None], ToolGate] = field(default_factory=dict)
     _lock: Any = field(default_factory=Lock, repr=False, compare=False)
 
-    def gate(self, tool: RegisteredTool, service: str | None = None) -> ToolGate | None:
-        """The gate of a tool, or of a service behind it, the same for all runs; None where there is none."""
+    def gate(
+        self, tool: RegisteredTool, service: str | None = None, *, now: float = math.inf
+    ) -> ToolGate | None:
+        """The gate of a tool, or of a service behind it, the same for all runs; None where there is none.
+
+        Args:
+            tool: The tool.
+            service: The service that a call goes to, for tools with more than one behind them.
+            now: The time: gates whose calls count no more may be forgotten for want of room.
+        """
         policy = tool.policy
         kept = (policy.rate, policy.breaker, policy.max_concurrency, policy.session_arg)
         if all(each is None for each in kept):
@@ -171,10 +180,11 @@ class ToolLimits:
             found = self._gates.pop(key, None) or ToolGate(name, policy)
             self._gates[key] = found
             if len(self._gates) > MAX_GATES:
-                self._forget()
+                self._forget(now, but=key)
             return found
 
-    def _forget(self) -> None:
+    def _forget(self, now: float, but: tuple[str, str | None]) -> None:
         """Drop the gates that were asked for longest ago and hold nobody up."""
-        for key in [key for key, gate in self._gates.items() if gate.is_idle][: MAX_GATES // 2]:
+        idle = [key for key, gate in self._gates.items() if key != but and gate.is_idle(now)]
+        for key in idle[: MAX_GATES // 2]:
             del self._gates[key]

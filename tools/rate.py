@@ -65,6 +65,7 @@ class RateWindow:
         from pyrate_limiter import Rate as Limit  # noqa: PLC0415
 
         self._bucket = InMemoryBucket([Limit(rate.calls, math.ceil(rate.seconds * 1000))])
+        self.seconds = rate.seconds
         self._latest = 0
         self._lock = Lock()
 

@@ -18,7 +18,9 @@ def demand_of(run: StepRun, tool: RegisteredTool, args: Mapping[str, Any]) -> De
     """What this call counts against: the run's cap, and what its tool shares with other runs."""
     limits = {GLOBAL_CAP: run.session.settings.max_concurrency}
     policy = tool.policy
-    gate = run.session.engine.limits.gate(tool, named_by(tool, policy.service_arg, args))
+    engine = run.session.engine
+    service = named_by(tool, policy.service_arg, args)
+    gate = engine.limits.gate(tool, service, now=engine.now().timestamp())
     if gate is None:
         return Demand(limits)
     return Demand(limits, RunGate(run, tool, gate, named_by(tool, policy.session_arg, args)))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.limits.support import House, Json, rows, run, step
-from tools import SoftToolError, ToolRegistry, ToolSetupError, policy
-from tools.limits import MAX_GATES, ToolLimits
+from tools import SoftToolError, ToolPolicy, ToolRegistry, ToolSetupError, policy
+from tools.limits import MAX_GATES, Passed, ToolLimits
 
 
 class Hosts:
@@ -95,3 +95,24 @@ def test_gates_of_any_number_of_services_do_not_pile_up() -> None:
     assert limits.gate(tool, f"host {3 * MAX_GATES - 1}") is limits.gate(tool, f"host {3 * MAX_GATES - 1}")
     assert limits.gate(tool, "host 0") is not None
     assert len(limits._gates) <= MAX_GATES
+
+
+def test_a_service_whose_calls_still_count_is_not_forgotten() -> None:
+    async def ask(host: str) -> None:
+        """Ask a host."""
+
+    policies = {"ask": ToolPolicy(effect="read", rate="1/min", service_arg="host")}
+    tool = ToolRegistry.of(ask, policies=policies)["ask"]
+    limits = ToolLimits()
+    gate = limits.gate(tool, "first", now=0.0)
+    assert gate is not None
+    entered = gate.enter(0.0, None, lambda: None)
+    assert isinstance(entered, Passed)
+    entered.close(1.0)
+
+    for number in range(2 * MAX_GATES):
+        limits.gate(tool, f"host {number}", now=60.0)
+    assert limits.gate(tool, "first", now=60.0) is gate
+    for number in range(2 * MAX_GATES):
+        limits.gate(tool, f"host {number}", now=61.0)
+    assert limits.gate(tool, "first", now=61.0) is not gate
