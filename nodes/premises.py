@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from graph.plan import PlanrailError, ReferenceFailure, Step, ToolStep
+from graph.plan import MapStep, PlanrailError, ReferenceFailure, Step, ToolStep
 from nodes.decide.conditions import waits_for_condition
 from nodes.decide.premises import (
     AFTER,
@@ -30,6 +30,9 @@ from nodes.models import Ask
 from nodes.prompts import clip, data_block
 from nodes.session import RunSession
 from tools import CallFailed
+
+_LIST_CHARS = 200
+"""Characters of a map's list, as the plan has it, that a model is shown."""
 
 VALIDATOR = """You check whether a plan still holds. Say first, in one sentence, what the results say about
 it, then your verdict. The plan holds unless a result contradicts the goal or what the plan assumes, or shows
@@ -144,7 +147,11 @@ async def _told(session: RunSession, step: Step) -> str:
     work = work_of(session, step)
     step = work.step
     name = f"{step.id}: {step.title or step.does}"
-    tool = session.engine.tool_of(step)
+    tool = session.engine.tool_of(step.step if isinstance(step, MapStep) else step)
+    if isinstance(step, MapStep) and isinstance(step.step, ToolStep) and tool is not None:
+        shown = json.dumps(tool.redacted(step.step.args), ensure_ascii=False)
+        over = f"for each item of {clip(json.dumps(step.over, ensure_ascii=False), _LIST_CHARS)}"
+        return f"{name}, {tool.name}({clip(shown, session.settings.digest_chars)}) {over}"
     if not isinstance(step, ToolStep) or tool is None:
         return f"{name}: {clip(getattr(step, 'instruction', ''), session.settings.digest_chars)}"
     args = await resolved_args(session, work)

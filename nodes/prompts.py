@@ -6,11 +6,14 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from graph.plan import LlmStep, Plan, PlanProblem, clipped
+from graph.plan import LlmStep, Plan, PlanProblem, Step, clipped
 from graph.state import Settings
 from nodes.endpoint.plan_schema import reads_first
 from nodes.endpoint.signatures import signature
 from tools import RegisteredTool, ToolRegistry
+
+_SHOWN_ITEMS = 5
+"""Items of a long list that a step is shown with to a model."""
 
 PLANNER = """You plan work that a program carries out step by step. Reply with one JSON object, nothing else:
 - {"reply": {"plan": ...}} whenever a tool below can look something up or do something;
@@ -87,10 +90,19 @@ def replanner_messages(
     failed = "\n".join(data_block(step, why, settings.digest_chars) for step, why in failures.items())
     text = (
         f"{REPLANNER}\nGoal: {plan.goal}\n\nThe plan, revision {plan.revision}:\n"
-        f"{json.dumps(plan.to_json()['steps'], ensure_ascii=False)}\n\n"
+        f"{json.dumps([_brief(step) for step in plan.steps], ensure_ascii=False)}\n\n"
         f"Completed steps and their results:\n{facts or '(none)'}\n\nFailed steps:\n{failed or '(none)'}"
     )
     return [SystemMessage(PLANNER + tool_list(registry)), HumanMessage(text)]
+
+
+def _brief(step: Step) -> dict[str, Any]:
+    """A step for a prompt: of a long list the first items and their number."""
+    told: dict[str, Any] = step.to_json()
+    over = told.get("over")
+    if isinstance(over, list) and len(over) > _SHOWN_ITEMS:
+        told["over"] = [*over[:_SHOWN_ITEMS], f"... ({len(over)} items in all)"]
+    return told
 
 
 def part_messages(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.executor.shop import says
-from tests.map.support import Json, Runs, mapped, row
+from tests.map.support import Json, Runs, hard, mapped, row
 from tools import ToolRegistry, policy
 
 LIST: Json = {"id": "list", "action": "tool", "tool": "list_values", "args": {"count": 3}}
@@ -122,3 +122,22 @@ def test_a_made_up_value_in_a_list_makes_a_person_look(runs: Runs) -> None:
     assert waiting["status"] == "waiting", waiting["reason"]
     assert "777" in waiting["pending"][0]["reason"]
     assert runs.shelf.puts == []
+
+
+def test_a_replanner_is_shown_how_long_a_list_is_not_all_of_it(runs: Runs) -> None:
+    model = says({"cannot": "no"})
+    runs.models = {"replanner": model}
+    runs.shelf.behave = hard(0)
+    runs.start(mapped("m", list(range(5000)), "read", {"value": "${item}"}))
+    assert "(5000 items in all)" in model.prompts[0]
+    assert len(model.prompts[0]) < 10_000
+
+
+def test_a_map_of_writes_is_checked_before_it_begins_and_once(runs: Runs) -> None:
+    verdict = {"reason": "it fits", "valid": True, "broken_assumption": None}
+    model = says(verdict)
+    runs.models = {"validator": model}
+    document = runs.start(LIST, mapped("m", "${list}", "put", {"value": "${item.n}"}))
+    assert document["status"] == "succeeded"
+    assert len(model.prompts) == 1
+    assert 'put({"value": "${item.n}"}) for each item of "${list}"' in model.prompts[0]
