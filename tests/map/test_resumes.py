@@ -37,8 +37,12 @@ async def _stopped(runs: Runs, steps: Json, at: int, how: str) -> None:
     task: list[asyncio.Task[Any]] = []
 
     def behave(_value: Any, _tries: int) -> None:
-        if runs.shelf.calls.total() == at:
-            _ = control.request_drain() if how == "drain" else task[0].cancel()
+        if runs.shelf.calls.total() != at:
+            return
+        if how == "drain":
+            control.request_drain()
+        else:
+            task[0].cancel()
 
     runs.shelf.behave = behave
     with open_store(runs.path / "runs.db") as opened:
