@@ -197,8 +197,9 @@ class MapStep(StepBase):
     `over` is the list, or one reference to it. The result is `{"results": [...], "failures": [...]}`:
     `results` in the order of the items, null for an item that failed or was not taken; each failure is
     `{"index", "item", "code", "message"}`. `min_success` says how many items must succeed for the step to:
-    a whole number of items, or a share of them as a fraction (0 < share <= 1.0); all when absent. `step` has
-    the map's id.
+    a whole number of items, or a share of those taken as a fraction (0 < share <= 1.0); all of those taken
+    when absent. `timeout` and `max_attempts` are those of each item that has none of its own. `step` has the
+    map's id.
     """
 
     action: Literal["map"] = "map"
