@@ -148,7 +148,7 @@ def _answer(tool: RegisteredTool, value: object, probe: Probe) -> CallOutcome:
         # A write that came back has happened, however little its answer says.
         kind: FailureKind = "hard" if tool.policy.effect == "read" else "unknown"
         return CallFailed(kind, error.code, describe(error))
-    return _incomplete(tool.policy, output) or CallSucceeded(output)
+    return incomplete(tool.policy, output) or CallSucceeded(output)
 
 
 def _handled_error(tool: RegisteredTool, value: object, probe: Probe) -> CallFailed | None:
@@ -176,8 +176,8 @@ def _result(tool: RegisteredTool, value: object, probe: Probe) -> object:
     return raw
 
 
-def _incomplete(policy: ToolPolicy, output: JSON) -> CallFailed | None:
-    """Judge the output by the policy's schema; a write that may not be repeated is then in doubt."""
+def incomplete(policy: ToolPolicy, output: JSON) -> CallFailed | None:
+    """Judge an output by the policy's schema; a write that may not be repeated is then in doubt."""
     if policy.output_schema is None:
         return None
     worst = best_match(validator_of(policy.output_schema).iter_errors(output))

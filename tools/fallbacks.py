@@ -33,6 +33,8 @@ def _fault(tool: RegisteredTool, name: str, other: RegisteredTool | None) -> str
 def _less_careful(tool: RegisteredTool, other: RegisteredTool) -> str | None:
     if other.risk.rank > tool.risk.rank:
         return f"its risk is {other.risk.value}, and who approves {tool.name!r} would not be asked about that"
+    if other.policy.money and not tool.policy.money:
+        return "it moves money, and its results would not be checked as such; declare money=True here too"
     shown = sorted(tool.policy.redact - other.policy.redact)
     if shown:
         return f"its policy does not redact {shown[0]!r}, which is secret here; redact it there too"

@@ -53,6 +53,11 @@ def _read_text(text: str) -> dict[str, float]:
     return {"calls": int(match[1]), "seconds": float(match[2] or 1) * unit}
 
 
+def load_windows() -> None:
+    """Load what windows are made of: slow at first, and not to be done on an event loop."""
+    import pyrate_limiter  # noqa: F401, PLC0415 - a quarter of a second, for the few tools that have a rate
+
+
 RateField = Annotated[Rate, BeforeValidator(read_rate)]
 
 
@@ -61,7 +66,7 @@ class RateWindow:
 
     def __init__(self, rate: Rate) -> None:
         """Begin with nothing called."""
-        from pyrate_limiter import InMemoryBucket  # noqa: PLC0415 - slow to import, and few tools have a rate
+        from pyrate_limiter import InMemoryBucket  # noqa: PLC0415 - see `load_windows`
         from pyrate_limiter import Rate as Limit  # noqa: PLC0415
 
         self._bucket = InMemoryBucket([Limit(rate.calls, math.ceil(rate.seconds * 1000))])

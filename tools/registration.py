@@ -18,6 +18,7 @@ from tools.injected import arguments_model, call_id_argument, injected_arguments
 from tools.json_schema import schema_fault, validator_of, with_properties
 from tools.policy import UNKNOWN_TOOL_POLICY, ToolPolicy, declared_policy
 from tools.prepared import prepared
+from tools.rate import load_windows
 from tools.registered import ALL_ARGS, RegisteredTool
 
 AnyTool: TypeAlias = BaseTool | Callable[..., Any]
@@ -43,6 +44,8 @@ def register(item: AnyTool, policies: Mapping[str, ToolPolicy]) -> RegisteredToo
     _check_policy(tool.name, policy, known, bool(schema.get("additionalProperties")))
     _check_output(tool.name, policy)
     _check_cache(tool.name, policy, injected)
+    if policy.rate is not None:
+        load_windows()
     return RegisteredTool(
         name=tool.name,
         description=tool.description,

@@ -11,6 +11,7 @@ from nodes.lanes.run import StepRun
 from nodes.metering import BUDGET_SPENT, STEP_BUDGET_SPENT
 from tools import RegisteredTool
 from tools.cache import has_secret
+from tools.call import incomplete
 from tools.limits import NOT_CALLED
 
 _FINAL = NOT_CALLED | {BUDGET_SPENT, STEP_BUDGET_SPENT}
@@ -81,9 +82,21 @@ async def _instead(
         return failed("hard", "not_allowed", barred)
     run.emit("step_fallback", f"{other.name}, for {why}")
     run.entry = run.entry.model_copy(update={"fallback_tool": other.name})
-    made = await call(run, other, args)
+    made = _fitting(run, await call(run, other, args))
     note = f"by {other.name} in the place of {run.entry.tool}, {why}"
     return replace(made, note="; ".join(filter(None, (note, made.note))))
+
+
+def _fitting(run: StepRun, made: Result) -> Result:
+    """The other tool's end; what a lookup gave must be what the step's own tool would have given."""
+    assert run.tool is not None
+    if not made.status.ok or run.tool.effect == "write":
+        return made
+    lacking = incomplete(run.tool.policy, made.output)
+    if lacking is None:
+        return made
+    run.entry = run.entry.model_copy(update={"age": None, "stale": False})
+    return failed(lacking.kind, lacking.code, lacking.message)
 
 
 def _with_failure(end: Result, name: str, made: Result) -> Result:

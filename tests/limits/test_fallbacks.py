@@ -106,6 +106,20 @@ def test_a_rule_of_the_other_tool_still_holds(tmp_path: Path) -> None:
     assert "list_price in its place: not_allowed: approval required" in error["message"]
 
 
+def test_what_the_other_tool_gives_must_be_what_was_asked_for(tmp_path: Path) -> None:
+    whole = {"type": "object", "required": ["price", "currency"]}
+    prices = Prices(fallback="list_price", output_schema=whole)
+    house = House(tmp_path / "runs.db", prices.tools())
+    prices.faults["price"] = HardToolError("gone", "no longer sold")
+
+    with house.opened() as graph:
+        document = run(graph, PRICE)
+
+    error = rows(document)["a"]["error"]
+    assert error["code"] == "gone"
+    assert "list_price in its place: incomplete_output" in error["message"]
+
+
 def test_when_all_fail_the_first_failure_stays_with_what_was_tried(tmp_path: Path) -> None:
     prices = Prices(fallback=("list_price", "stale_cache"))
     house = House(tmp_path / "runs.db", prices.tools())
@@ -350,6 +364,7 @@ W: Json = {"effect": "write"}
         (W, R, _nothing, "the one is a write, the other a read"),
         (W, {**W, "risk": "high"}, _nothing, "its risk is high"),
         ({**R, "redact": {"sku"}}, R, _nothing, "does not redact 'sku'"),
+        (W, {**W, "money": True}, _nothing, "it moves money"),
         (R, {**R, "grounded": {"sku"}}, _nothing, "grounds 'sku'"),
         (R, R, _other_args, "takes no argument 'sku'"),
         (R, R, _more_args, "needs 'shop'"),
