@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from graph.demo.complaint import COMPLAINT, RECORDED_JUDGEMENT
+from graph.demo.price_watch import PRICE_WATCH
 from graph.demo.walkthrough import STANDARD, Prelude, RecordedModel, Stage, Variant, Walkthrough
 
-WALKTHROUGHS: Mapping[str, Walkthrough] = {each.name: each for each in (COMPLAINT,)}
+WALKTHROUGHS: Mapping[str, Walkthrough] = {each.name: each for each in (COMPLAINT, PRICE_WATCH)}
 """All walkthroughs by name, the first one that `planrail demo` runs by itself."""
 
 __all__ = [

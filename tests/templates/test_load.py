@@ -16,7 +16,7 @@ from tests.templates.support import GREETING, hello, write
 def test_the_complaint_is_shipped_and_nothing_is_wrong_with_it() -> None:
     library = load_templates()
 
-    assert list(library.templates) == ["complaint"]
+    assert "complaint" in library.templates
     assert library.problems == ()
 
 
@@ -37,7 +37,7 @@ def test_a_bad_template_is_named_and_the_others_work(tmp_path: Path) -> None:
 
     library = load_templates([tmp_path])
 
-    assert set(library.templates) == {"complaint", "greeting"}
+    assert {"complaint", "greeting"} <= library.templates.keys()
     (problem,) = library.problems
     assert "broken.yaml: line 2" in str(problem)
     with pytest.raises(TemplateError, match=r"broken.*line 2"):

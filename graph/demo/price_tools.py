@@ -1,0 +1,156 @@
+"""The tools of the price watch: what is watched, what it costs, what that comes to."""
+
+import csv
+import json
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from graph.demo.price_words import split_by_support
+from graph.plan import JSON
+from tools import HardToolError, SoftToolError, policy
+from tools.builtin.address import read_allowed
+from tools.builtin.fetch import WebLimits, WebRules, fetch
+
+_TEXT: Final = {"type": "string"}
+_NUMBER: Final = {"type": "number"}
+_BOUNDS = WebLimits(max_bytes=100_000, seconds=10.0)
+
+
+def _record(**fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "required": list(fields)}
+
+
+def _list_of(**fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": _record(**fields)}
+
+
+_OFFER = _record(shop=_TEXT, product=_TEXT, currency=_TEXT, price={**_NUMBER, "exclusiveMinimum": 0})
+_ROWS = _list_of(product=_TEXT, name=_TEXT, shop=_TEXT, price=_NUMBER, last=_NUMBER, change=_NUMBER)
+_NAMES: Final = {"type": "array", "items": _TEXT}
+_MISSING = _list_of(shop=_TEXT, products=_NAMES, why=_TEXT)
+
+
+def price_tools(watch_list: Path, market: str) -> list[Callable[..., Any]]:
+    """The tools on a CSV file of what is watched (shop, product, name, last_price) and a market's address."""
+    return [
+        _watch_list(watch_list),
+        _get_price(market),
+        compare_prices,
+        keep_supported,
+        require_all_shops,
+    ]
+
+
+def _watch_list(file: Path) -> Callable[..., Any]:
+    @policy(effect="read", output_schema=_list_of(shop=_TEXT, product=_TEXT, name=_TEXT, last_price=_NUMBER))
+    def watch_list() -> list[dict[str, JSON]]:
+        """What is watched: shop, product, and the price when it was last looked at."""
+        with file.open(encoding="utf-8-sig", newline="") as rows:
+            return [{**row, "last_price": float(row["last_price"])} for row in csv.DictReader(rows)]
+
+    return watch_list
+
+
+def _get_price(market: str) -> Callable[..., Any]:
+    rules = WebRules(allow=(read_allowed(market.removeprefix("http://")),))
+
+    @policy(
+        effect="read",
+        timeout=15,
+        max_attempts=3,
+        backoff_base=0.5,
+        service_arg="shop",
+        max_concurrency=1,
+        breaker=(3, 60),
+        output_schema=_OFFER,
+    )
+    async def get_price(shop: str, product: str) -> dict[str, JSON]:
+        """What a shop asks for a product today."""
+        page = await fetch(f"{market}/{quote(shop)}/{quote(product)}", rules, _BOUNDS)
+        try:
+            offer = json.loads(page.body)
+        except ValueError:
+            raise SoftToolError(f"{shop} broke off in the middle of its answer") from None
+        if not isinstance(offer, dict):
+            raise HardToolError("no_offer", f"{shop} answered with something that is no offer")
+        if (offer.get("shop"), offer.get("product")) != (shop, product):
+            raise HardToolError("other_offer", f"{shop} answered about something that was not asked for")
+        return offer
+
+    return get_price
+
+
+@policy(
+    effect="read",
+    output_schema=_record(rows=_ROWS, missing=_MISSING, silent=_NAMES, expected={"type": "integer"}),
+)
+def compare_prices(
+    watched: list[dict[str, Any]], answers: list[dict[str, Any] | None], failures: list[dict[str, Any]]
+) -> dict[str, JSON]:
+    """Prices by product, cheapest first, with their change in percent; what is missing; silent shops.
+
+    Args:
+        watched: What is watched.
+        answers: What the shops answered, in the same order; null where one did not.
+        failures: What became of the others: index, item, code and message.
+    """
+    rows = [_row(item, offer) for item, offer in zip(watched, answers, strict=True) if offer is not None]
+    rows.sort(key=lambda row: (row["product"], row["price"]))
+    missing = _missing(failures)
+    silent = sorted({item["shop"] for item in watched} - {row["shop"] for row in rows})
+    return {
+        "rows": list[JSON](rows),
+        "missing": missing,
+        "silent": list[JSON](silent),
+        "expected": len(watched),
+    }
+
+
+def _row(item: Mapping[str, Any], offer: Mapping[str, Any]) -> dict[str, Any]:
+    last, price = item["last_price"], offer["price"]
+    return {
+        "product": item["product"],
+        "name": item["name"],
+        "shop": item["shop"],
+        "price": price,
+        "last": last,
+        "change": round((price - last) / last * 100, 1),
+    }
+
+
+def _missing(failures: Sequence[Mapping[str, Any]]) -> list[JSON]:
+    """The failures by shop. Their codes say why; their messages may hold what a shop sent."""
+    ordered = sorted(failures, key=lambda failure: failure["item"]["shop"])
+    found: list[JSON] = []
+    for shop, group in groupby(ordered, key=lambda failure: failure["item"]["shop"]):
+        own = list(group)
+        codes = ", ".join(sorted({failure["code"] for failure in own}))
+        found.append({"shop": shop, "products": [each["item"]["product"] for each in own], "why": codes})
+    return found
+
+
+@policy(effect="read", output_schema=_record(text=_TEXT, left_out=_list_of(sentence=_TEXT, why=_TEXT)))
+def keep_supported(text: str | None, rows: list[dict[str, Any]], silent: list[str]) -> dict[str, JSON]:
+    """The sentences of a text whose figures are those of the rows it speaks of; the others apart.
+
+    Args:
+        text: What was written about the rows; null where nothing was.
+        rows: The prices.
+        silent: The shops that gave none.
+    """
+    kept, left_out = split_by_support(text or "", rows, silent)
+    return {"text": " ".join(kept), "left_out": list[JSON](left_out)}
+
+
+@policy(effect="read", output_schema=_TEXT)
+def require_all_shops(rows: list[dict[str, Any]], missing: list[dict[str, Any]], report: str) -> str:
+    """Says where the report is when all shops gave their prices; fails when one did not, and names it."""
+    if missing:
+        named = "; ".join(
+            f"{each['shop']} ({', '.join(each['products'])}: {each['why']})" for each in missing
+        )
+        raise HardToolError("shops_missing", f"no prices of {named}; {report} has the others and says so")
+    return f"{len(rows)} prices compared in {report}"

@@ -1,0 +1,1 @@
+"""The walkthroughs: what each leaves behind, as a user runs it."""
