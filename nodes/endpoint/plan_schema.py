@@ -47,6 +47,8 @@ _SHARED: dict[str, Schema] = {
     "options": nullable(_closed(**_OPTIONS)),
 }
 """What steps have in common, written once: the schema counts as prompt."""
+_TOOLS: dict[str, Schema] = {"none": {"type": "array", "items": _TOOL, "maxItems": 0}}
+"""What replies have in common where there are tools."""
 _COMMON: dict[str, Schema] = {
     "depends_on": {"$ref": "#/$defs/ids"},
     "when": {"$ref": "#/$defs/condition"},
@@ -62,7 +64,7 @@ def plan_form(registry: ToolRegistry, max_steps: int, *, answers: bool) -> Form:
     Where the tools' own schemas are too large for the strict subset's limits, arguments are JSON text.
     """
     free = [_llm_step(), *([_agent_step()] if registry else [])]
-    shared = {**_SHARED, "tool": _tool_name(registry)} if registry else _SHARED
+    shared = {**_SHARED, **_TOOLS, "tool": _tool_name(registry)} if registry else _SHARED
     schema = _reply([*_tool_steps(registry), *free], shared, max_steps, answers=answers)
     if not within_limits(schema):
         schema = _reply([_any_tool_step(), *free], shared, max_steps, answers=answers)
@@ -75,11 +77,9 @@ def reads_first(registry: ToolRegistry) -> list[RegisteredTool]:
 
 
 def _reply(steps: list[Schema], shared: Schema, max_steps: int, *, answers: bool) -> Schema:
-    """The reply's shape. A plan names its tools before its steps: a small model then takes only those."""
+    """The reply's shape. It names the tools that are needed first: a small model then decides by them."""
     names = [f"step{number}" for number in range(1, len(steps) + 1)]
-    needs: Schema = {"type": "array", "items": _TOOL}
     plan = _closed(
-        **({"needs": needs} if "tool" in shared else {}),
         steps={
             "type": "array",
             "items": {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in names]},
@@ -88,7 +88,14 @@ def _reply(steps: list[Schema], shared: Schema, max_steps: int, *, answers: bool
         },
         assumptions={"type": "array", "items": _TEXT, "maxItems": 5},
     )
-    kinds = [_closed(plan=plan), *([_closed(answer=_TEXT)] if answers else []), _closed(cannot=_TEXT)]
+    some: dict[str, Schema] = {"needs": {"type": "array", "items": _TOOL, "minItems": 1}}
+    none: dict[str, Schema] = {"needs": {"$ref": "#/$defs/none"}}
+    some, none = (some, none) if "none" in shared else ({}, {})
+    kinds = [
+        _closed(**some, plan=plan),
+        *([_closed(**none, answer=_TEXT)] if answers else []),
+        _closed(**none, cannot=_TEXT),
+    ]
     definitions = {**shared, **dict(zip(names, steps, strict=True))}
     return {**_closed(reply={"anyOf": kinds}), "$defs": definitions}
 

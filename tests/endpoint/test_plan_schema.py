@@ -209,14 +209,18 @@ def test_a_step_says_first_what_it_does_and_last_what_is_seldom_said() -> None:
     assert not step.is_valid({**said, "options": {"optional": True}})
 
 
-def test_a_plan_names_the_tools_it_needs_before_its_steps() -> None:
-    def plan_in(registry: ToolRegistry) -> dict[str, Any]:
-        root = plan_form(registry, 200, answers=True).schema
-        plan: dict[str, Any] = root["properties"]["reply"]["anyOf"][0]["properties"]["plan"]
-        return plan
-
-    assert list(plan_in(Office().tools())["properties"]) == ["needs", "steps", "assumptions"]
-    assert list(plan_in(ToolRegistry.of())["properties"]) == ["steps", "assumptions"]
+def test_a_reply_names_the_tools_it_needs_first_and_only_a_plan_needs_any() -> None:
+    form = plan_form(Office().tools(), 200, answers=True)
+    said = Draft202012Validator(form.schema)
+    for kind in ("answer", "cannot"):
+        assert said.is_valid({"reply": {"needs": [], kind: "x"}})
+        assert not said.is_valid({"reply": {"needs": ["book"], kind: "x"}})
+    plan = {"steps": [{"id": "s1", "instruction": "i", "depends_on": [], "when": None, "options": None}]}
+    assert said.is_valid({"reply": {"needs": ["book"], "plan": {**plan, "assumptions": []}}})
+    assert not said.is_valid({"reply": {"needs": [], "plan": {**plan, "assumptions": []}}})
+    assert not said.is_valid({"reply": {"needs": ["steal"], "plan": {**plan, "assumptions": []}}})
+    for kind in plan_form(ToolRegistry.of(), 200, answers=True).schema["properties"]["reply"]["anyOf"]:
+        assert "needs" not in kind["properties"]
 
 
 async def test_what_a_plan_needs_is_no_part_of_it_and_its_conditions_and_checks_are() -> None:
@@ -225,8 +229,8 @@ async def test_what_a_plan_needs_is_no_part_of_it_and_its_conditions_and_checks_
     options = {"on_dependency_failure": None, "optional": None, "require_approval": None, "verify": True}
     again = {**look, "id": "s2", "when": "s1 == 'found q'", "options": options}
     never = {**look, "id": "s3", "when": "${s1 == 'x'}"}
-    plan = {"needs": ["web_search", "book"], "steps": [look, again, never], "assumptions": []}
-    with OpenAIServer(obj({"reply": {"plan": plan}})) as server:
+    plan = {"steps": [look, again, never], "assumptions": []}
+    with OpenAIServer(obj({"reply": {"needs": ["web_search", "book"], "plan": plan}})) as server:
         result = await Office().run(server)
     assert steps_of(result) == ["s1:succeeded", "s2:succeeded", "s3:not_taken"], result["reason"]
     first, second, third = result["plan"]["steps"]
@@ -257,14 +261,15 @@ def test_what_the_prompt_shows_is_what_the_schema_takes() -> None:
     examples = PLANNER[PLANNER.index("Examples") :]
     starts = [found.start() for found in re.finditer(r'\{"reply"', examples)]
     shown = [json.JSONDecoder().raw_decode(examples, start)[0] for start in starts]
-    assert [list(each["reply"]) for each in shown] == [["plan"], ["plan"], ["answer"], ["cannot"]]
+    kinds = ["plan", "plan", "answer", "cannot"]
+    assert [list(each["reply"]) for each in shown] == [["needs", kind] for kind in kinds]
     for each in shown:
         validator.validate(each)
 
 
 def test_a_replanner_is_not_offered_an_answer() -> None:
     kinds = plan_form(Office().tools(), 200, answers=False).schema["properties"]["reply"]["anyOf"]
-    assert [list(kind["properties"]) for kind in kinds] == [["plan"], ["cannot"]]
+    assert [list(kind["properties"]) for kind in kinds] == [["needs", "plan"], ["needs", "cannot"]]
 
 
 def test_a_schema_beyond_the_limits_is_known_as_such() -> None:
