@@ -218,3 +218,28 @@ def test_a_run_whose_tool_asks_by_itself_ends_the_same_wherever_it_is_killed() -
 
     for sweep in sweeps:
         assert sorted(sweep.outside.effects.values()) == ["c", "put yes", "seen a: yes"]
+
+
+def test_a_run_with_branches_and_fallbacks_ends_the_same_wherever_it_is_killed() -> None:
+    plan = [
+        _tool("a", "look", "a"),
+        _tool("no", "put", "never", when="a == 'seen x'"),
+        _tool("yes", "put", "${a}", when="a == 'seen a'", require_approval=True),
+        _tool("fall", "broken", "c", "a", fallback={"tool": "put", "args": {"what": "instead"}}),
+        _tool(
+            "odd",
+            "put",
+            "odd",
+            "a",
+            expect="result == 'else'",
+            fallback={"tool": "look", "args": {"what": "o"}},
+        ),
+        _tool("lost", "broken", "d", "yes"),
+    ]
+    replan = {"steps": [_tool("join", "put", "${yes}, ${no}, ${fall}, ${odd}")]}
+
+    sweeps = _swept(plan, {"yes": "approve"}, replan, stride=2)
+
+    joined = "put seen a, null, put instead, seen o"
+    for sweep in sweeps:
+        assert sorted(sweep.outside.effects.values()) == ["instead", "odd", joined, "seen a"]
