@@ -96,6 +96,12 @@ class StepEntry(_Record):
     fallback: dict[str, JSON] | None = None
 
     @property
+    def own_failure(self) -> str:
+        """How the step's own work ended before its fallback took over, as code and message; else empty."""
+        after = self.fallback.get("after") if self.fallback else None
+        return f"{after.get('code')}: {after.get('message')}" if isinstance(after, dict) else ""
+
+    @property
     def wrote(self) -> bool:
         """Whether its call was a write that happened; what it gave may still not be what the plan expects."""
         if self.effect != "write":

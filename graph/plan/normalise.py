@@ -97,7 +97,10 @@ def _says_nothing(value: object) -> bool:
 
 
 def _no_condition(key: str, value: object) -> bool:
-    return key in ("when", "expect") and isinstance(value, str) and not value.strip()
+    """Tell whether a condition is none, or always true."""
+    if key not in ("when", "expect"):
+        return False
+    return value is True or (isinstance(value, str) and value.strip().lower() in ("", "true", "${true}"))
 
 
 def _may_be_dropped(key: str, value: object, model: StepModel) -> bool:

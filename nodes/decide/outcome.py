@@ -137,13 +137,22 @@ def _why(step: Step, plan: Plan, statuses: Statuses, entry: StepEntry | None) ->
         case StepStatus.UNKNOWN:
             return f"{step.id}: it is not known whether it happened"
         case StepStatus.REJECTED:
-            return f"{step.id} was rejected" + (f": {note}" if note else "")
+            return _over_own_failure(entry) or f"{step.id} was rejected" + (f": {note}" if note else "")
         case StepStatus.SKIPPED | StepStatus.CANCELLED:
             missing = [dep for dep in step.depends_on if _gave_nothing(statuses[dep])]
             because = f" because {', '.join(missing)} gave no result" if missing else ""
-            return f"{step.id} did not run{because}"
+            return _over_own_failure(entry) or f"{step.id} did not run{because}"
         case _:
             return None
+
+
+def _over_own_failure(entry: StepEntry | None) -> str | None:
+    """How a step ended whose own work had failed, and whose fallback was not called then."""
+    if entry is None or entry.fallback is None:
+        return None
+    what = "was rejected" if entry.status is StepStatus.REJECTED else "did not run"
+    why = f": {entry.note}" if entry.note else ""
+    return f"{entry.step_id} failed: {entry.own_failure}; its fallback {entry.fallback_tool} {what}{why}"
 
 
 def _gave_nothing(status: StepStatus) -> bool:

@@ -8,7 +8,7 @@ from graph.plan import JSON, ReferenceFailure, StepStatus, ToolStep, call_digest
 from nodes.books import charged
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.conditions import BAD_CONDITION
-from nodes.lanes.results import Result, what_failed
+from nodes.lanes.results import Result
 from nodes.lanes.run import StepRun
 from nodes.lanes.tool_call import fall_back_by_policy
 from nodes.lanes.work import Work, decision_on_fallback
@@ -36,7 +36,7 @@ async def go_over(run: StepRun, end: Result) -> None:
     entry = charged(await gone_over(run.session, run.work, end.error), run.spent.used)
     (run.entry,) = await run.session.journal.commit(entry)
     run.board.entries[run.entry.key] = run.entry
-    run.emit("step_fallback", f"{run.entry.fallback_tool}, for {what_failed(run.entry)}")
+    run.emit("step_fallback", f"{run.entry.fallback_tool}, for {run.entry.own_failure}")
 
 
 async def gone_over(session: RunSession, work: Work, error: StepError) -> StepEntry:

@@ -93,10 +93,4 @@ def _instead(entry: StepEntry, result: Result) -> str:
     """That a step succeeded by what it falls back to."""
     if entry.fallback is None or not result.status.ok:
         return ""
-    return f"by fallback {entry.fallback_tool} after {what_failed(entry)}"
-
-
-def what_failed(entry: StepEntry) -> str:
-    """How the own work ended of a step that has gone over to its fallback, as code and message."""
-    after = entry.fallback.get("after") if entry.fallback else None
-    return f"{after.get('code')}: {after.get('message')}" if isinstance(after, dict) else ""
+    return f"by fallback {entry.fallback_tool} after {entry.own_failure}"

@@ -221,3 +221,13 @@ async def test_a_part_of_the_work_is_planned_only_when_taken_and_has_a_fallback(
     assert statuses(document) == {"no": "not_taken", "yes": "succeeded"}
     assert row(document, "yes")["output"] == {"of": "instead"}
     assert len(desk.models.prompts) == 1
+
+
+async def test_the_reason_tells_of_the_failure_before_a_fallback_that_was_not_called(desk: Desk) -> None:
+    desk.policies = {"send": {"risk": "high"}}
+    desk.office.does["look"] = breaks()
+
+    await desk.run(step("first", "look", fallback="send"))
+    document = await desk.resume({"first": {"decision": "reject", "reason": "too dear"}})
+
+    assert document["reason"] == "first failed: gone: it is gone; its fallback send was rejected: too dear"

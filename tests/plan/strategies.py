@@ -92,7 +92,21 @@ def _good_step(draw: st.DrawFn, step_id: str, before: list[str]) -> dict[str, An
     work = st.fixed_dictionaries(
         {"action": st.just("tool"), "tool": st.just("read"), "args": _args(text, literal)}
     ) | st.fixed_dictionaries({"action": st.just("llm"), "instruction": st.just(text)})
-    return {"id": step_id, "depends_on": needs, **draw(work), **draw(_CARE)}
+    return {"id": step_id, "depends_on": needs, **draw(work), **draw(_CARE), **draw(_rules(refers))}
+
+
+def _rules(refers: str | None) -> st.SearchStrategy[dict[str, Any]]:
+    """Whether the step is taken, what is expected of it, and what it falls back to."""
+    asked = f"{refers}.out" if refers else "params.k"
+    spare = {"tool": "read", "args": {"q": f"${{{asked}}}", "x": 1}}
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "when": st.sampled_from([f"{asked} == 'plain'", f"${{{asked} != null}}", None]),
+            "expect": st.sampled_from(["result != null", f"size(result) > 0 && {asked} == 1", None]),
+            "fallback": st.sampled_from([None, "read", spare]) if refers else st.none(),
+        },
+    )
 
 
 def _args(text: str, literal: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:

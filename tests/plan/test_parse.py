@@ -174,3 +174,20 @@ def test_a_full_width_comma_inside_text_survives() -> None:
     plan, _ = parse_plan_text(P0_TEXT.replace('"q"', '"甲，乙 “丙”"'))
     assert plan is not None
     assert plan.step("s1").to_json()["args"] == {"query": "甲，乙 “丙”"}
+
+
+@pytest.mark.parametrize("always", [None, "", " ", True, "true", "${true}", "True"])
+@pytest.mark.parametrize("field", ["when", "expect"])
+def test_a_condition_that_is_always_true_is_none(field: str, always: JSON) -> None:
+    plan, problems = parse_plan({"goal": "g", "steps": [{**tool("s1"), field: always}]})
+    assert plan is not None, problems
+    assert getattr(plan.steps[0], field) is None
+
+
+@pytest.mark.parametrize("value", [False, 3, {"a": 1}])
+def test_a_condition_that_is_no_text_is_refused(value: JSON) -> None:
+    assert "steps[0].when" in messages_of({"goal": "g", "steps": [{**tool("s1"), "when": value}]})
+
+
+def test_an_id_that_stands_for_a_fallback_is_refused() -> None:
+    assert "choose another id" in messages_of({"goal": "g", "steps": [tool("s1@fallback")]})

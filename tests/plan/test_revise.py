@@ -1,5 +1,7 @@
 """The next revision keeps what is done."""
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +37,10 @@ def _renamed(data: dict[str, JSON]) -> JSON:
         for key in ("args", "instruction"):
             if key in step:
                 step[key] = _with_new_names(step[key])
+        for key in ("when", "expect"):
+            step.update({key: re.sub(r"\bs(\d)", r"ns\1", str(step[key]))} if key in step else {})
+        if before.fallback is not None:
+            step["fallback"] = {"tool": before.fallback.tool, "args": _with_new_names(before.fallback.args)}
     return {**plan.to_json(), "steps": list(text)}
 
 

@@ -89,13 +89,15 @@ def test_a_plan_that_checks_clean_runs_to_an_end(plan: dict[str, Any]) -> None:
         step["depends_on"] = [dep for dep in step.get("depends_on", []) if dep in kept]
         if not all(f"${{{other}." not in str(step["args"]) or other in kept for other in _referred(step)):
             step["args"]["q"] = "plain"
+            for name in ("when", "expect", "fallback"):
+                step.pop(name, None)
     parsed, problems = parse_plan(plan)
     assert parsed is not None, problems
 
     document = asyncio.run(READING.ainvoke({"goal": "any", "plan": parsed}))
 
     statuses = {row["status"] for row in document["steps"]}
-    assert statuses <= {"succeeded", "failed", "skipped", "cancelled"}
+    assert statuses <= {"succeeded", "failed", "skipped", "cancelled", "not_taken"}
     assert document["status"] in {"succeeded", "partial", "failed"}
     assert document["success"] or document["reason"]
 
