@@ -77,7 +77,7 @@ async def _called(run: StepRun, tool: RegisteredTool, args: dict[str, Any]) -> R
     if refusal is not None:
         return refusal
     key = idempotency_key(run.board.plan.plan_id, run.identity, run.item, tool.name, args)
-    shown = tool.redacted(run.tool.redacted(args) if run.tool else args)
+    shown = tool.redacted(args if run.tool is None or run.tool is tool else run.tool.redacted(args))
     run.entry = run.entry.model_copy(update={"input": shown, "effect": tool.effect, "idempotency_key": key})
     call = _Call(tool, args, key, await expectation(run.session, run.work))
     if _in_doubt(run, tool):

@@ -1,6 +1,8 @@
 """Results that answer equal calls: once called, then had from the store, marked as what they are."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -181,6 +183,53 @@ async def test_a_step_with_more_attempts_does_not_give_up_with_one_that_has_fewe
 
     assert {row["id"]: row["status"] for row in document["steps"]} == {"a": "failed", "b": "succeeded"}
     assert len(shop.calls) == 3
+
+
+KILLED = """
+import os, sys
+from checkpoints import open_store
+from graph.build import build_graph
+from tools import policy
+
+@policy(effect="read", cache_ttl=600, cache_scope="shared")
+async def price(sku: str) -> str:
+    "Tell a price."
+    return f"{sku} by {os.getpid()}"
+
+@policy(effect="read")
+async def die(sku: str) -> str:
+    "End this process."
+    os.kill(os.getpid(), 9)
+
+ids = {"a": "price", "b": "die" if sys.argv[2] == "die" else "price"}
+steps = [{"id": i, "action": "tool", "tool": t, "args": {"sku": "A1"}} for i, t in ids.items()]
+steps[1]["depends_on"] = ["a"]
+with open_store(sys.argv[1]) as opened:
+    graph = build_graph(tools=[price, die], checkpointer=opened.checkpointer, store=opened.store)
+    config = {"configurable": {"thread_id": sys.argv[2]}}
+    document = graph.invoke({"goal": "g", "plan": {"goal": "g", "steps": steps}}, config)
+    print(os.getpid(), *(row["output"] for row in document["steps"]), sep=",")
+"""
+
+
+@pytest.mark.crash
+def test_a_kept_result_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
+    script, database = tmp_path / "child.py", tmp_path / "runs.db"
+    script.write_text(KILLED)
+
+    def child(how: str) -> "subprocess.CompletedProcess[str]":
+        root = str(Path(__file__).parents[2])
+        command = [sys.executable, str(script), str(database), how]
+        return subprocess.run(
+            command, check=False, cwd=root, env={"PYTHONPATH": root}, capture_output=True, text=True
+        )
+
+    assert child("die").returncode == -9
+    after = child("go")
+
+    pid, first, second = after.stdout.strip().split(",")
+    assert first == second
+    assert not first.endswith(pid), after.stderr
 
 
 async def test_a_run_that_is_cancelled_leaves_its_call_to_the_next(tmp_path: Path) -> None:
