@@ -31,7 +31,7 @@ def only_json_mode(body: dict[str, Any]) -> Reply:
     return obj({"n": 1}) if body.get("response_format", {}).get("type") == "json_object" else NO_FORMAT
 
 
-def plan_of(*steps: dict[str, Any]) -> dict[str, Any]:
+def plan_of(*steps: dict[str, Any]) -> Any:
     return {"goal": "g", "plan": {"steps": list(steps)}}
 
 
@@ -159,7 +159,7 @@ def keeping_server() -> Iterator[str]:
 def test_one_model_answers_in_one_event_loop_after_another(keeping_server: str) -> None:
     model = ChatOpenAI(model="m", api_key=SecretStr("x"), base_url=keeping_server, max_retries=0)
     graph = Office().graph_of(model, llm_timeout=20.0)
-    given = {"goal": "Say hello."}
+    given: Any = {"goal": "Say hello."}
     answers = [asyncio.run(graph.ainvoke(given))["answer"] for _ in range(3)]
     answers += [graph.invoke(given)["answer"], asyncio.run(graph.ainvoke(given))["answer"]]
     assert answers == ["Hello."] * 5

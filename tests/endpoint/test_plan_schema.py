@@ -201,7 +201,7 @@ def test_a_step_says_first_what_it_does_and_last_what_is_seldom_said() -> None:
         ["id", "instruction", "tools", *ends],
     ]
     step = Draft202012Validator({"$ref": "#/$defs/step4", "$defs": steps})
-    said = {"id": "s1", "instruction": "i", "depends_on": [], "when": None}
+    said: dict[str, Any] = {"id": "s1", "instruction": "i", "depends_on": [], "when": None}
     assert step.is_valid({**said, "options": None})
     assert step.is_valid({**said, "options": None, "when": "s1.ok"})
     nothing = {"on_dependency_failure": None, "optional": None, "require_approval": None, "verify": None}
@@ -215,7 +215,9 @@ def test_a_reply_names_the_tools_it_needs_first_and_only_a_plan_needs_any() -> N
     for kind in ("answer", "cannot"):
         assert said.is_valid({"reply": {"needs": [], kind: "x"}})
         assert not said.is_valid({"reply": {"needs": ["book"], kind: "x"}})
-    plan = {"steps": [{"id": "s1", "instruction": "i", "depends_on": [], "when": None, "options": None}]}
+    plan: dict[str, Any] = {
+        "steps": [{"id": "s1", "instruction": "i", "depends_on": [], "when": None, "options": None}]
+    }
     assert said.is_valid({"reply": {"needs": ["book"], "plan": {**plan, "assumptions": []}}})
     assert not said.is_valid({"reply": {"needs": [], "plan": {**plan, "assumptions": []}}})
     assert not said.is_valid({"reply": {"needs": ["steal"], "plan": {**plan, "assumptions": []}}})
@@ -224,7 +226,7 @@ def test_a_reply_names_the_tools_it_needs_first_and_only_a_plan_needs_any() -> N
 
 
 async def test_what_a_plan_needs_is_no_part_of_it_and_its_conditions_and_checks_are() -> None:
-    common = {"depends_on": [], "when": None, "options": None}
+    common: dict[str, Any] = {"depends_on": [], "when": None, "options": None}
     look = {"id": "s1", "tool": "web_search", "args": {"query": "q"}, **common}
     options = {"on_dependency_failure": None, "optional": None, "require_approval": None, "verify": True}
     again = {**look, "id": "s2", "when": "s1 == 'found q'", "options": options}

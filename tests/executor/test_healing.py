@@ -19,7 +19,12 @@ RESULTS = st.recursive(
 )
 IDS = st.sampled_from(["s1", "look it up", "步骤"])
 LOST = "s1.no.such.path"
-ORDER = {"order_id": "A1", "customer": {"name": "Ann", "email": "ann@x.com"}, "amount": 40, "sku": "K-1"}
+ORDER: dict[str, Any] = {
+    "order_id": "A1",
+    "customer": {"name": "Ann", "email": "ann@x.com"},
+    "amount": 40,
+    "sku": "K-1",
+}
 ORDER_ID = Want("order_id", frozenset({"string"}))
 
 
@@ -159,7 +164,7 @@ def test_numbers_become_text_where_only_text_is_taken() -> None:
     step = ToolStep(
         id="p", tool="pay", args={"order_id": "${s1.n}", "amount": "${s1.n}", "note": "n ${s1.n}"}
     )
-    given = {"order_id": 42, "amount": 42, "note": "n 42"}
+    given: dict[str, Any] = {"order_id": 42, "amount": 42, "note": "n 42"}
     assert as_texts(PAY, step, given) == {**given, "order_id": "42"}
     written = ToolStep(id="p", tool="pay", args={"order_id": 42})
     assert as_texts(PAY, written, {"order_id": 42}) == {"order_id": 42}
