@@ -50,7 +50,8 @@ def demo(
         assert setup.demo is not None
         write_lines(_intro(chosen, variant, plan, stage), stderr=as_json)
         equipment = Equipment(tools, models, read_settings(setup.settings))
-        chosen.variants[variant].begin(Path(setup.demo.place))
+        if place.parent.is_dir():  # else the store refuses it
+            chosen.variants[variant].begin(Path(setup.demo.place))
         prelude = chosen.variants[variant].prelude
         if prelude is not None:
             write_lines([f"first, {prelude.about}"], stderr=as_json)

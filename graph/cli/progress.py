@@ -15,6 +15,8 @@ _LOOKS = {
     "plan_refused": ("!", "yellow", "plan sent back to the model"),
     "plan_revised": ("=", "yellow", "plan revised"),
     "replan_refused": ("!", "yellow", "no other plan"),
+    "premise_broken": ("!", "yellow", "the plan no longer holds"),
+    "premise_unchecked": ("!", "yellow", "whether the plan holds is not known"),
     "step_started": (">", "cyan", "started"),
     "step_progress": (">", "dim", None),
     "step_attempt": (">", "cyan", "tried again"),

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from graph.demo.complaint import COMPLAINT, RECORDED_JUDGEMENT
+from graph.demo.complaint import COMPLAINT
+from graph.demo.complaint_answers import RECORDED_JUDGEMENT
 from graph.demo.price_watch import PRICE_WATCH
 from graph.demo.walkthrough import STANDARD, Prelude, RecordedModel, Stage, Variant, Walkthrough
 

@@ -32,7 +32,8 @@ def test_the_wheel_holds_exactly_the_four_packages(tmp_path: Path) -> None:
     names = zipfile.ZipFile(built).namelist()
     tops = {name.partition("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == set(PACKAGES)
-    assert {path.relative_to(ROOT).as_posix() for path in files()} <= set(names)
+    templates = (ROOT / "graph" / "plan" / "templates").glob("*.yaml")
+    assert {path.relative_to(ROOT).as_posix() for path in (*files(), *templates)} <= set(names)
 
 
 def test_every_folder_with_python_files_is_a_package() -> None:

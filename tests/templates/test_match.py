@@ -72,9 +72,17 @@ def _registry() -> ToolRegistry:
     return ToolRegistry.of(*shop_tools("unused.db"))
 
 
-def test_the_shipped_complaint_goes_with_the_shops_tools() -> None:
-    assert tool_faults(COMPLAINT, fingerprints(_registry())) == ()
-    assert set(COMPLAINT.tools) == COMPLAINT.used_tools
+@pytest.mark.parametrize("name", ["complaint", "complaint-refund", "shipment"])
+def test_a_shipped_template_of_the_shop_goes_with_its_tools(name: str) -> None:
+    template = load_templates().require(name)
+    assert tool_faults(template, fingerprints(_registry())) == ()
+    assert set(template.tools) == template.used_tools
+
+
+def test_no_words_of_a_goal_alone_have_money_paid_back() -> None:
+    goals = ("退款:投诉订单 A1234 延迟", "refund the late order A1234", "shipment of A1234")
+    ours = [load_templates().require(name) for name in ("complaint-refund", "shipment")]
+    assert [match_rules(ours, goal) for goal in goals] == [()] * 3
 
 
 def test_a_missing_and_a_changed_tool_are_named() -> None:
