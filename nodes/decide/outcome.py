@@ -151,8 +151,8 @@ def _over_own_failure(entry: StepEntry | None) -> str | None:
     if entry is None or entry.fallback is None:
         return None
     what = "was rejected" if entry.status is StepStatus.REJECTED else "did not run"
-    why = f": {entry.note}" if entry.note else ""
-    return f"{entry.step_id} failed: {entry.own_failure}; its fallback {entry.fallback_tool} {what}{why}"
+    other = f"its fallback {entry.fallback.get('tool')} {what}" + (f": {entry.note}" if entry.note else "")
+    return f"{entry.step_id} failed: {entry.own_failure}; {other}"
 
 
 def _gave_nothing(status: StepStatus) -> bool:

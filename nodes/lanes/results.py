@@ -93,4 +93,5 @@ def _instead(entry: StepEntry, result: Result) -> str:
     """That a step succeeded by what it falls back to."""
     if entry.fallback is None or not result.status.ok:
         return ""
-    return f"by fallback {entry.fallback_tool} after {entry.own_failure}"
+    by = f"by fallback {entry.fallback_tool} " if entry.fallback_tool is not None else ""
+    return f"{by}after {entry.own_failure}"

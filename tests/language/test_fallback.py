@@ -231,3 +231,27 @@ async def test_the_reason_tells_of_the_failure_before_a_fallback_that_was_not_ca
     document = await desk.resume({"first": {"decision": "reject", "reason": "too dear"}})
 
     assert document["reason"] == "first failed: gone: it is gone; its fallback send was rejected: too dear"
+
+
+async def test_an_older_result_is_the_last_that_a_failed_lookup_falls_back_to(desk: Desk) -> None:
+    desk.policies = {"look": {"fallback": "stale_cache", "max_attempts": 1}}
+    desk.office.does |= {"look": [gives("old"), stays_busy], "ask": breaks("shut")}
+
+    document = await desk.run(
+        step("first", "look", "it"), step("second", "look", "it", depends_on=["first"], fallback=ASKED)
+    )
+
+    told = row(document, "second")
+    assert (told["output"], told["stale"], desk.office.did("ask")) == ("old", True, ["instead"])
+    assert told["note"].startswith("after soft_tool_error: it is busy; stale, ")
+    assert "fallback_tool" not in told
+
+
+async def test_a_fallback_may_have_a_policy_of_its_own(desk: Desk) -> None:
+    desk.policies = {"look": {"fallback": "ask"}}
+    desk.office.does |= {"look": breaks(), "send": breaks(), "ask": gives("asked")}
+
+    document = await desk.run(step("first", "send", fallback={"tool": "look", "args": {"of": 1}}))
+
+    assert row(document, "first")["output"] == "asked"
+    assert document["effects"] == []
