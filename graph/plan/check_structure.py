@@ -9,7 +9,7 @@ from graph.plan.limits import PlanLimits
 from graph.plan.messages import did_you_mean, shown
 from graph.plan.models import UNDO_AUTHOR, Plan
 from graph.plan.splice import depth_of, last_sub_steps
-from graph.plan.steps import PlanStep, Step
+from graph.plan.steps import MapStep, PlanStep, Step
 from graph.plan.undo import UNDO_SUFFIX
 
 _SHOWN_CYCLE = 20
@@ -30,6 +30,8 @@ def structure_problems(plan: Plan, open_steps: Sequence[Step], limits: PlanLimit
         yield from _dependency_problems(step, counts, names)
         if isinstance(step, PlanStep):
             yield from _nesting_problems(step, plan, counts, limits)
+        if isinstance(step, MapStep):
+            yield from _list_problems(step, limits)
     for cycle in find_cycles(open_steps):
         message = f"steps wait for each other: {_path(cycle)}; remove one of these dependencies"
         yield PlanProblem("cycle", cycle[0], message)
@@ -42,6 +44,12 @@ def _dependency_problems(step: Step, known: Counter[str], names: Sequence[str]) 
         elif needed not in known:
             message = f"depends on {shown(needed)}, which is not in the plan{did_you_mean(needed, names)}"
             yield PlanProblem("unknown_dependency", step.id, message)
+
+
+def _list_problems(step: MapStep, limits: PlanLimits) -> Iterator[PlanProblem]:
+    if isinstance(step.over, list) and len(step.over) > limits.max_map_items:
+        allowed = f"at most {limits.max_map_items} are allowed (max_map_items)"
+        yield PlanProblem("too_many_items", step.id, f"the list has {len(step.over)} items, {allowed}")
 
 
 def _nesting_problems(

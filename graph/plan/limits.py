@@ -14,6 +14,7 @@ class PlanLimits:
     max_steps: int = 200
     max_expression_chars: int = 500
     max_plan_depth: int = 2
+    max_map_items: int = 100_000
 
 
 @dataclass(frozen=True, slots=True)

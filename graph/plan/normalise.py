@@ -88,7 +88,7 @@ def _normal_call(value: object, same_args: object) -> object:
 def _as_reference(text: str) -> str:
     """Return a list's expression as a reference, also when it is written bare."""
     bare = text.strip()
-    return text if not bare or "${" in bare else f"${{{bare}}}"
+    return bare if not bare or "${" in bare else f"${{{bare}}}"
 
 
 def _says_nothing(value: object) -> bool:

@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from graph.plan.json_values import JSON
+from graph.plan.references import whole_reference
 
 
 class Risk(StrEnum):
@@ -213,9 +214,18 @@ class MapStep(StepBase):
         inner = data.get("step") if isinstance(data, dict) else None
         return {**data, "step": {**inner, "id": data.get("id")}} if isinstance(inner, dict) else data
 
-    @field_validator("min_success")
+    @field_validator("over", mode="before")
     @classmethod
-    def _count_or_share(cls, value: float | None) -> float | None:
+    def _list_or_reference(cls, value: Any) -> Any:
+        if isinstance(value, list) or whole_reference(value) is not None:
+            return value
+        raise ValueError("give a list, or one reference to one, as in ${s1.items}")
+
+    @field_validator("min_success", mode="before")
+    @classmethod
+    def _count_or_share(cls, value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float | None):
+            raise ValueError("give a whole number of items, or a share such as 0.9; all must succeed without")
         if isinstance(value, int) and value < 0:
             raise ValueError("a number of items is 0 or more")
         if isinstance(value, float) and not 0 < value <= 1:

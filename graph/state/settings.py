@@ -149,6 +149,7 @@ class Settings(BudgetSettings):
             max_steps=self.max_steps,
             max_expression_chars=self.max_expression_chars,
             max_plan_depth=self.max_plan_depth,
+            max_map_items=self.max_map_items,
         )
 
 
