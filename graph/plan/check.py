@@ -34,8 +34,9 @@ def check_plan(
     Returns:
         At most MAX_PROBLEMS, those of the plan as a whole first. Codes: empty, too_many_steps, duplicate_id,
         reserved_id, too_many_items, unknown_dependency, self_dependency, too_deep, cycle, unknown_tool,
-        bad_args, injected_arg, forbidden, ungrounded_arg, unknown_reference, bad_expression, expression_too_costly,
-        drops_completed_step, changes_completed_step, repeats_failed_call, repeats_completed_effect.
+        bad_args, injected_arg, forbidden, ungrounded_arg, unknown_reference, bad_expression,
+        expression_too_costly, drops_completed_step, changes_completed_step, repeats_failed_call,
+        repeats_completed_effect.
     """
     return list(islice(_problems(plan, catalog, limits, history), MAX_PROBLEMS))
 
