@@ -47,6 +47,7 @@ _SHARED: dict[str, Schema] = {
     "options": nullable(_closed(**_OPTIONS)),
 }
 """What steps have in common, written once: the schema counts as prompt."""
+_SOME: Schema = {"type": "array", "items": _TOOL, "minItems": 1}
 _TOOLS: dict[str, Schema] = {"none": {"type": "array", "items": _TOOL, "maxItems": 0}}
 """What replies have in common where there are tools."""
 _COMMON: dict[str, Schema] = {
@@ -88,9 +89,8 @@ def _reply(steps: list[Schema], shared: Schema, max_steps: int, *, answers: bool
         },
         assumptions={"type": "array", "items": _TEXT, "maxItems": 5},
     )
-    some: dict[str, Schema] = {"needs": {"type": "array", "items": _TOOL, "minItems": 1}}
-    none: dict[str, Schema] = {"needs": {"$ref": "#/$defs/none"}}
-    some, none = (some, none) if "none" in shared else ({}, {})
+    some = {"needs": _SOME} if "none" in shared else {}
+    none: dict[str, Schema] = {"needs": {"$ref": "#/$defs/none"}} if "none" in shared else {}
     kinds = [
         _closed(**some, plan=plan),
         *([_closed(**none, answer=_TEXT)] if answers else []),
