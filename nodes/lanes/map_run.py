@@ -266,7 +266,8 @@ class Items:
         assert entry is not None
         error = entry.error or StepError(kind="unknown", code="unknown", message="it may have happened")
         more = f"; {len(self._doubts) - 1} more are in doubt" if len(self._doubts) > 1 else ""
-        call = {"tool": entry.tool, "args": entry.input}
+        own = entry.input.get("call") if entry.tool is None and isinstance(entry.input, dict) else None
+        call = own or {"tool": entry.fallback_tool or entry.tool, "args": entry.input}
         self.run.entry = self.run.entry.model_copy(update={"input": {"item": at, "call": call}})
         return failed("unknown", error.code, f"item {at}: {error.message}{more}")
 
