@@ -47,8 +47,10 @@ _SHARED: dict[str, Schema] = {
     "options": nullable(_closed(**_OPTIONS)),
 }
 """What steps have in common, written once: the schema counts as prompt."""
-_SOME: Schema = {"type": "array", "items": _TOOL, "minItems": 1}
-_TOOLS: dict[str, Schema] = {"none": {"type": "array", "items": _TOOL, "maxItems": 0}}
+_ANY: Schema = {"type": "array", "items": _TOOL}
+_SOME: Schema = {**_ANY, "minItems": 1}
+"""What a first plan needs: without a tool there is an answer. A later one may tell of results alone."""
+_TOOLS: dict[str, Schema] = {"none": {**_ANY, "maxItems": 0}}
 """What replies have in common where there are tools."""
 _COMMON: dict[str, Schema] = {
     "depends_on": {"$ref": "#/$defs/ids"},
@@ -89,7 +91,7 @@ def _reply(steps: list[Schema], shared: Schema, max_steps: int, *, answers: bool
         },
         assumptions={"type": "array", "items": _TEXT, "maxItems": 5},
     )
-    some = {"needs": _SOME} if "none" in shared else {}
+    some = {"needs": _SOME if answers else _ANY} if "none" in shared else {}
     none: dict[str, Schema] = {"needs": {"$ref": "#/$defs/none"}} if "none" in shared else {}
     kinds = [
         _closed(**some, plan=plan),
