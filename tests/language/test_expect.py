@@ -155,3 +155,15 @@ async def test_nothing_is_held_against_a_write_whose_result_nobody_knows(desk: D
     await desk.run(step("mail", "send", expect="result.state == 'sent'"))
 
     assert (await desk.resume({"mail": "happened"}))["status"] == "succeeded"
+
+
+async def test_equal_lookups_at_once_are_each_held_against_their_own_expectation(desk: Desk) -> None:
+    desk.policies = {"look": {"cache_ttl": 60, "max_attempts": 2}}
+
+    document = await desk.run(
+        step("a", "look", "it", expect="result.of == 'else'"),
+        step("b", "look", "it"),
+        step("c", "look", "it", expect="result.of == 'it'"),
+    )
+
+    assert statuses(document) == {"a": "failed", "b": "succeeded", "c": "succeeded"}

@@ -94,3 +94,22 @@ def test_the_plan_command_tells_of_conditions(prompt: Prompt) -> None:
 
     assert "when first.found == 'x'" in said.out
     assert "(1 steps only if their conditions hold)" in said.out
+
+
+def test_a_fallback_is_approved_from_the_command_line_in_another_process(prompt: Prompt) -> None:
+    spare = {"tool": "save", "args": {"text": "甲"}}
+    look = {"id": "first", "action": "tool", "tool": "look", "args": {"what": "a"}, "risk": "high"}
+
+    waiting = prompt.run({**look, "expect": "result.found == 'b'", "fallback": spare})
+    shown = prompt("show", "r1")
+
+    assert waiting.code == 3
+    assert "save" in shown.out
+    assert "text = 甲" in shown.out
+
+    done = prompt("approve", "r1", "first")
+    table = prompt("show", "r1")
+
+    assert done.code == 0
+    assert prompt.calls() == ["look"] * 3 + ["save"]
+    assert "by save" in table.out

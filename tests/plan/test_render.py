@@ -10,7 +10,7 @@ from tests.plan.fakes import P0, plan_of, tool
 
 LINE = re.compile(
     r'^(flowchart TD|    n\d+\["(?:[^\W_]|[ _.,:/…#;-]|<br/>)*"\]'
-    r"|    n\d+ --> n\d+|    style n\d+ fill:#[0-9a-f]{6})$"
+    r'|    n\d+ (?:-->|-\.->|-\. "(?:[^\W_]|[ _.,:/…#;-])*" \.->) n\d+|    style n\d+ fill:#[0-9a-f]{6})$'
 )
 
 
@@ -21,6 +21,18 @@ def test_no_id_or_title_can_break_out_of_its_label(names: list[tuple[str, str]])
     drawn = to_mermaid(plan, {step.id: StepStatus.FAILED for step in steps})
     assert all(LINE.match(line) for line in drawn.rstrip("\n").split("\n"))
     assert len(to_text(plan).splitlines()) == len(steps) + 1
+
+
+@given(st.text(min_size=1, max_size=80), st.booleans())
+def test_no_condition_can_break_out_of_its_arrow(text: str, asks: bool) -> None:
+    when = f"{text} == a" if asks else text
+    steps = (
+        ToolStep(id="a", tool="t"),
+        ToolStep(id="b", tool="t", depends_on=("a",), when=when, expect=when),
+    )
+    plan = Plan(plan_id="p", goal="g", steps=steps)
+    assert all(LINE.match(line) for line in to_mermaid(plan).rstrip("\n").split("\n"))
+    assert len(to_text(plan).splitlines()) == 3
 
 
 def test_the_base_plan_as_a_flowchart() -> None:
