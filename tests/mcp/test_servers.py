@@ -23,6 +23,8 @@ from tests.mcp.support import (
 from tools import CallFailed, CallSucceeded, RegisteredTool, ToolLoadError, ToolRegistry
 from tools.mcp import mcp_tools
 
+ROOT = Path(__file__).resolve().parents[2]
+
 
 def _registry(tools: object) -> dict[str, RegisteredTool]:
     return dict(ToolRegistry.of(*tools))  # type: ignore[misc]
@@ -112,6 +114,29 @@ async def test_a_call_out_of_time_is_told_to_the_server_and_the_session_goes_on(
         await asyncio.to_thread(wait_until, lambda: _count(calls, "cancelled") == 1, "nobody told the server")
 
 
+UNDER_WATCH = """
+import asyncio, json, sys
+from blockbuster import BlockBuster
+import tools.mcp.toolset
+from tools import ToolRegistry, call_tool
+from tools.mcp import mcp_tools
+
+async def main():
+    async with mcp_tools({"odd": json.loads(sys.argv[1])}) as tools:
+        (tool,) = ToolRegistry.of(*tools).values()
+        print(await call_tool(tool, {"text": "fine"}, key="k"))
+
+BlockBuster().activate()
+asyncio.run(main())
+"""
+
+
+def test_nothing_blocks_an_event_loop_as_servers_with_many_runs_insist() -> None:
+    command = [sys.executable, "-c", UNDER_WATCH, json.dumps(odd("well"))]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "fine" in done.stdout, done.stderr
+
+
 # --- ends ---
 
 
@@ -169,7 +194,8 @@ def test_no_server_outlives_the_program_however_that_ends(tmp_path: Path, ending
     pids = tmp_path / "pids.txt"
     servers = {mode: odd(mode, env={"PIDS": str(pids)}, prefix=True) for mode in ("stubborn", "well")}
     command = [sys.executable, "-c", PROGRAM, json.dumps(servers), "wait" if ending == "kill" else ending]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdout is not None
         assert "stubborn_good" in process.stdout.readline()
         if ending == "kill":
@@ -210,6 +236,24 @@ async def test_a_server_that_cannot_be_used_is_one_line_that_names_it(
     assert "sesame" not in str(caught.value)
     for pid in pids_in(pids):
         assert not is_alive(pid)
+
+
+QUIET = """
+import json, logging, sys
+logging.basicConfig()
+from tools.mcp import mcp_tools
+try:
+    len(mcp_tools(json.loads(sys.argv[1])))
+except Exception as error:
+    print(error)
+"""
+
+
+def test_the_sdks_tracebacks_are_in_nobodys_log() -> None:
+    servers = {"odd": odd("garbage", start_timeout=0.5)}
+    command = [sys.executable, "-c", QUIET, json.dumps(servers)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
 
 
 async def test_a_tool_that_cannot_be_used_is_named_and_the_others_work(

@@ -42,7 +42,6 @@ class Connection:
         self._session: ClientSession | None = None
         self._ready, self._leave = asyncio.Event(), asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._words: LastWords | None = None
         self._cancelled = False
 
     @property
@@ -57,8 +56,8 @@ class Connection:
             SoftToolError: It cannot be reached; the message begins with a verb.
         """
         limit = self._server.start_timeout
-        self._words = LastWords(self._server.name, secrets_of(self._server))
-        self._task = asyncio.create_task(self._hold(self._words), name=f"mcp {self._server.name}")
+        words = LastWords(self._server.name, secrets_of(self._server))
+        self._task = asyncio.create_task(self._hold(words), name=f"mcp {self._server.name}")
         ready = asyncio.create_task(self._ready.wait())
         try:
             await asyncio.wait({self._task, ready}, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
@@ -67,12 +66,13 @@ class Connection:
             raise
         finally:
             ready.cancel()
-            self._words.close()
+            words.close()
         if self._session is None or self.ended:
             late = not (self._task.done() or self._leave.is_set())
             await self.close(at_once=True)
             reason = f"did not answer within {limit:g} s" if late else self._why()
-            raise SoftToolError(f"{reason}{self._said()}")
+            last = await asyncio.to_thread(words.last, _NOTICE_SECONDS)
+            raise SoftToolError(f"{reason} (its last words: {last})" if last else reason)
 
     async def request(self, request: mcp.ClientRequestType, kind: type[Any]) -> Any:
         """Return the server's answer to a request.
@@ -145,10 +145,6 @@ class Connection:
         if isinstance(found, McpError):
             found = self.fault(found) or found
         return masked(_words_for(found), secrets_of(self._server))
-
-    def _said(self) -> str:
-        last = self._words.last(_NOTICE_SECONDS) if self._words is not None else ""
-        return f" (its last words: {last})" if last else ""
 
 
 def _words_for(error: BaseException | None) -> str:  # noqa: PLR0911 - one line per kind of error

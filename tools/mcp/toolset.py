@@ -39,8 +39,6 @@ class McpTools(Sequence[BaseTool]):
     def __init__(self, source: str | Path | Mapping[str, Any]) -> None:
         """Read the configuration; `mcp_tools` says which forms it has."""
         self._configs = read_servers(source)
-        for config in self._configs:
-            require_command(config)
         self._servers: list[Server] = []
         self._tools: list[BaseTool] | None = None
 
@@ -109,6 +107,7 @@ class McpTools(Sequence[BaseTool]):
         return tools
 
     async def _tools_of(self, link: Link) -> list[BaseTool]:
+        await asyncio.to_thread(require_command, link.server)
         listed = await link.list_tools()
         server = Server(link)
         weakref.finalize(server, _leave_soon, link, os.getpid()).atexit = False

@@ -1,5 +1,6 @@
 """Opens sessions with MCP servers: programs that are started, and endpoints that are called."""
 
+import asyncio
 import logging
 import os
 import shutil
@@ -36,8 +37,9 @@ async def open_session(server: ServerConfig, errors: TextIO, faults: Faults) -> 
     """
     _quieten()
     if server.transport == "stdio":
+        program = await asyncio.to_thread(_program, server)  # it searches folders
         async with (
-            stdio_client(_program(server), errors) as (read, write),
+            stdio_client(program, errors) as (read, write),
             ClientSession(read, write) as session,
         ):
             await session.initialize()
