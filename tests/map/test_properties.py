@@ -35,6 +35,7 @@ class RandomMap:
     items: tuple[Spec, ...]
     taken: tuple[bool, ...]
     min_success: float | None
+    asks: bool
 
     def to_json(self) -> dict[str, Any]:
         over = [
@@ -50,7 +51,8 @@ class RandomMap:
         if self.items and self.items[0].fallback is not None:
             args = {"step": "${item['else']}", "value": "${item.value}"}
             step["fallback"] = {"tool": self.items[0].fallback.kind.value, "args": args}
-        return {"id": self.id, "action": "map", "over": over, "step": step, "min_success": self.min_success}
+        more = {"min_success": self.min_success, "require_approval": self.asks}
+        return {"id": self.id, "action": "map", "over": over, "step": step, **more}
 
     def expected(self) -> list[Any]:
         """What each item gives: its result, None when it is not taken, and Ellipsis when it fails."""
@@ -109,12 +111,13 @@ def maps(draw: st.DrawFn, *, most: int) -> tuple[RandomMap, ...]:
             items.append(_spec(draw, item, kind, behaviours, fallback=fallback))
         taken = tuple(draw(st.sampled_from([True, True, True, False])) for _ in items)
         wanted = draw(st.none() | st.integers(0, most) | st.sampled_from([0.2, 0.5, 0.7, 1.0]))
-        found.append(RandomMap(name, kind, tuple(items), taken, wanted))
+        asks = draw(st.sampled_from([False, False, True]))
+        found.append(RandomMap(name, kind, tuple(items), taken, wanted, asks))
     return tuple(found)
 
 
 async def _to_the_end(harness: Harness, faults: list[Fault]) -> None:
-    """Resume after each interruption; an honest person decides each doubt."""
+    """Resume after each interruption; a person approves each map before any of its calls, and is honest."""
     left = list(faults)
 
     def next_fault() -> Fault:
@@ -128,8 +131,12 @@ async def _to_the_end(harness: Harness, faults: list[Fault]) -> None:
         if harness.document["status"] != "waiting":
             return
         (step_id, question), *_ = sorted(harness.pending.items())
-        assert question["kind"] == "outcome"
-        ended = await harness.answer({step_id: _truth(harness, question)}, next_fault())
+        if question["kind"] == "approval":
+            assert not any(calls for name, calls in harness.world.calls.items() if name.startswith(step_id))
+            answer = {"decision": "approve"}
+        else:
+            answer = _truth(harness, question)
+        ended = await harness.answer({step_id: answer}, next_fault())
     raise AssertionError("it does not come to an end")
 
 
