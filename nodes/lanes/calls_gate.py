@@ -12,10 +12,20 @@ from tools.cache import whole_args
 from tools.limits import Entry, Later, Passed, Shut, ToolGate
 
 RATE_LIMITED = "rate_limited"
+STOPPED = "stopped"
+
+_LOOK_SECONDS = 1.0
 
 
-def demand_of(run: StepRun, tool: RegisteredTool, args: Mapping[str, Any]) -> Demand:
-    """What this call counts against: the run's cap, and what its tool shares with other runs."""
+def demand_of(run: StepRun, tool: RegisteredTool, args: Mapping[str, Any], *, first: bool) -> Demand:
+    """What this call counts against: the run's cap, and what its tool shares with other runs.
+
+    Args:
+        run: The step's execution.
+        tool: The tool.
+        args: The call's arguments.
+        first: Whether it would be the step's first call.
+    """
     limits = {GLOBAL_CAP: run.session.settings.max_concurrency}
     policy = tool.policy
     engine = run.session.engine
@@ -23,7 +33,17 @@ def demand_of(run: StepRun, tool: RegisteredTool, args: Mapping[str, Any]) -> De
     gate = engine.limits.gate(tool, service, now=engine.now().timestamp())
     if gate is None:
         return Demand(limits)
-    return Demand(limits, RunGate(run, tool, gate, named_by(tool, policy.session_arg, args)))
+    session = named_by(tool, policy.session_arg, args)
+    return Demand(limits, RunGate(run, tool, gate, session, first))
+
+
+def is_left(run: StepRun, *, first: bool) -> bool:
+    """Whether a step that has not begun is left as it is: the run stops, and takes it up when it goes on.
+
+    A call that an agent has chosen is made, for the agent has begun.
+    """
+    of_agent = run.item is not None and not run.local_values
+    return first and not of_agent and run.board.draining()
 
 
 def named_by(tool: RegisteredTool, argument: str | None, args: Mapping[str, Any]) -> str | None:
@@ -42,12 +62,15 @@ class RunGate:
     tool: RegisteredTool
     gate: ToolGate
     session: str | None
+    first: bool
 
     @property
     def name(self) -> str:
         return self.gate.name if self.session is None else f"{self.gate.name} {self.session}"
 
     def enter(self, wake: Callable[[], None]) -> Entry:
+        if is_left(self.run, first=self.first):
+            return Shut(CallFailed("soft", STOPPED, "the run stops", nothing_happened=True))
         entry = self.gate.enter(self._now, self.session, wake)
         late = self.run.spent.no_time_for(entry.seconds) if isinstance(entry, Later) else None
         if late is None or not isinstance(entry, Later):
@@ -59,7 +82,11 @@ class RunGate:
         passed.close(self._now)
 
     async def sleep(self, seconds: float) -> None:
-        await self.run.session.engine.sleep(seconds)
+        """Wait, and look now and then whether the run stops."""
+        while seconds > 0 and not is_left(self.run, first=self.first):
+            part = min(seconds, _LOOK_SECONDS)
+            await self.run.session.engine.sleep(part)
+            seconds -= part
 
     @property
     def _now(self) -> float:

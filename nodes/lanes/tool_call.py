@@ -6,9 +6,9 @@ from typing import Any
 from checkpoints import UNEXPECTED_RESULT
 from graph.plan import StepStatus
 from nodes.decide.retries import Backoff, wait_before_retry
-from nodes.lanes.admission import Demand, NotAdmitted
+from nodes.lanes.admission import NotAdmitted
 from nodes.lanes.calls_fallback import fall_back, gone_on
-from nodes.lanes.calls_gate import demand_of
+from nodes.lanes.calls_gate import STOPPED, demand_of, is_left
 from nodes.lanes.calls_kept import kept_or_called
 from nodes.lanes.conditions import Expects, expectation
 from nodes.lanes.results import Result, failed, failed_call, started
@@ -93,16 +93,13 @@ async def _called(run: StepRun, tool: RegisteredTool, args: dict[str, Any]) -> R
 
 async def _try_until_settled(run: StepRun, call: _Call) -> Result:
     backoff = backoff_of(run, call.tool)
-    demand = demand_of(run, call.tool, call.args)
     nothing = run.prior is None or run.prior.attempts == 0
     tries, before = 0, ""
     while True:
         try:
-            outcome = await _call_once(run, call, demand, first=tries == 0)
+            outcome = await _call_once(run, call, first=tries == 0)
         except NotAdmitted as refusal:
-            why = refusal.failure
-            end = failed(why.kind, why.code, f"{why.message}{before}")
-            return replace(end, nothing_happened=nothing)
+            return _not_made(refusal.failure, before, nothing=nothing)
         tries += 1
         if isinstance(outcome, Result):
             return outcome
@@ -128,14 +125,24 @@ async def _try_until_settled(run: StepRun, call: _Call) -> Result:
         await run.session.engine.sleep(wait)
 
 
-async def _call_once(run: StepRun, call: _Call, demand: Demand, *, first: bool) -> CallOutcome | Result:
-    """One try under all caps; a Result when it is not to be tried again: for its budget, or what it gave.
+def _not_made(why: CallFailed, before: str, *, nothing: bool) -> Result:
+    """The end of a step whose tool may not be called; it stays open when that is because the run stops."""
+    if why.code == STOPPED:
+        return Result(StepStatus.PENDING)
+    return replace(failed(why.kind, why.code, f"{why.message}{before}"), nothing_happened=nothing)
+
+
+async def _call_once(run: StepRun, call: _Call, *, first: bool) -> CallOutcome | Result:
+    """One try under all caps; a Result when there is no other: for its budget, for what it gave, or a stop.
 
     Raises:
         NotAdmitted: The tool's rate or breaker does not allow it.
     """
     tool = call.tool
+    demand = demand_of(run, tool, call.args, first=first)
     async with run.board.admission.slot(demand, run.board.priority(run.step.id)) as passed:
+        if is_left(run, first=first):
+            return Result(StepStatus.PENDING)
         refused = run.spent.ledger.tool_call(run.spent)
         if refused is not None:
             return failed_call(refused_call(refused))

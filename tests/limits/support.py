@@ -24,6 +24,7 @@ class Clock:
     def __init__(self) -> None:
         self.time = NOON
         self.slept: list[float] = []
+        self.asked = asyncio.Event()
         self._due: list[datetime] = []
 
     def now(self) -> datetime:
@@ -34,6 +35,7 @@ class Clock:
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
+        self.asked.set()
         due = self.time + timedelta(seconds=seconds)
         self._due.append(due)
         try:

@@ -1,7 +1,7 @@
 """Rates: never more calls in any window than allowed, and nobody who waits holds a place."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.errors import GraphDrained
+from langgraph.runtime import RunControl
 from langgraph.store.memory import InMemoryStore
 
-from tests.limits.support import Clock, House, rows, run, step, thread, wish
+from tests.limits.support import NOON, Clock, House, rows, run, step, thread, wish
 from tools import Rate, ToolPolicy, ToolSetupError, policy
 from tools.rate import RateWindow
 
@@ -71,6 +73,7 @@ class Register:
         self.clock = clock
         self.times: list[float] = []
         self.order: list[str] = []
+        self.on_call: Callable[[], None] = lambda: None
         self.fields = fields
 
     def tools(self) -> list[Any]:
@@ -79,6 +82,7 @@ class Register:
             """Count."""
             self.times.append(self.clock.now().timestamp())
             self.order.append(f"rated {n}")
+            self.on_call()
             await asyncio.sleep(0)
             return n
 
@@ -181,3 +185,45 @@ async def test_a_run_that_is_cancelled_while_it_waits_leaves_nothing_behind(tmp_
     assert task.cancelled()
     assert not others
     assert len(register.times) == 1
+
+
+async def test_a_run_that_is_asked_to_stop_does_not_wait_for_its_turn(tmp_path: Path) -> None:
+    clock = Clock()
+    register = Register(clock, effect="write", idempotent=True, risk="low", rate="1/h")
+    house = House(tmp_path / "runs.db", register.tools(), clock)
+    control = RunControl()
+    plan = wish(step("a", "rated"), step("b", "rated", args={"n": 1}))
+
+    with house.opened() as graph:
+        task = asyncio.ensure_future(graph.ainvoke(plan, thread(), control=control))
+        await clock.asked.wait()
+        control.request_drain()
+        with pytest.raises(GraphDrained):
+            await task
+        stopped = clock.now()
+        document = await graph.ainvoke(None, thread())
+
+    assert (stopped - NOON).total_seconds() < 10
+    assert document["status"] == "succeeded"
+    assert [row["attempts"] for row in document["steps"]] == [1, 1]
+    assert register.order == ["rated 0", "rated 1"]
+
+
+async def test_of_many_that_wait_for_a_place_only_those_inside_end_when_the_run_is_asked_to_stop(
+    tmp_path: Path,
+) -> None:
+    clock, control = Clock(), RunControl()
+    register = Register(clock)
+    house = House(tmp_path / "runs.db", register.tools(), clock, {"max_concurrency": 2})
+    register.on_call = control.request_drain
+
+    with house.opened() as graph:
+        plan = wish(*(step(f"s{n}", "rated", args={"n": n}) for n in range(20)))
+        with pytest.raises(GraphDrained):
+            await graph.ainvoke(plan, thread(), control=control)
+        begun = len(register.order)
+        document = await graph.ainvoke(None, thread())
+
+    assert begun <= 2
+    assert document["status"] == "succeeded"
+    assert [row["attempts"] for row in document["steps"]] == [1] * 20

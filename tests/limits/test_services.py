@@ -60,7 +60,7 @@ def test_a_rate_holds_for_each_service_by_itself(tmp_path: Path) -> None:
         document = run(graph, _asking([{"host": name} for name in ("a", "b", "a", "c")]))
 
     assert document["status"] == "succeeded"
-    assert len(house.clock.slept) == 1  # only the second call of the one
+    assert 60 <= sum(house.clock.slept) < 62  # one wait
 
 
 def test_a_call_that_names_no_service_goes_to_the_one_by_default(tmp_path: Path) -> None:
