@@ -63,3 +63,27 @@ def test_an_approved_map_shows_only_the_calls_that_are_left(runs: Runs) -> None:
     assert [call["args"]["value"] for call in waiting["pending"][0]["args"]["all"]] == [3, 5, 6]
     assert runs.resume("approve")["status"] == "succeeded"
     assert runs.shelf.puts == [*DONE, 5, 6]
+
+
+def test_what_agents_of_a_replaced_map_did_is_set_aside_with_it(tmp_path: Path) -> None:
+    step = {"action": "agent", "instruction": "put away ${item} please", "tools": ["put_once"]}
+    agents: Json = {"id": "m", "action": "map", "over": ["c"], "step": step}
+
+    def act(prompt: str) -> Json:
+        if "could not be finished" in prompt:
+            return {"steps": [agents]}
+        value = prompt.partition("put away ")[2].split()[0]
+        tool = "no_such_tool" if value == "b" else "put_once"
+        return (
+            {"result": f"done {value}"}
+            if f"<{value}>" in prompt
+            else {"tool": tool, "args": {"value": value}}
+        )
+
+    settings = {"agent_method": "structured", "approve_at": "never", "max_agent_iterations": 2}
+    runs = Runs(tmp_path, settings=settings, models={"default": says(act)})
+    document = runs.start({**agents, "over": ["a", "b"]})
+    assert document["replans"] == 1, document["reason"]
+    assert document["status"] == "succeeded", document["reason"]
+    assert row(document, "m")["output"]["results"] == ["done c"]
+    assert [effect["step"] for effect in document["effects"]] == ["m@r1#0", "m#0"]
