@@ -156,6 +156,24 @@ def test_an_older_result_is_taken_last_and_marked_wherever_it_is_told(tmp_path: 
     assert note.startswith("stale, 3600 s old: soft_tool_error: busy; list_price in its place")
 
 
+def test_old_results_of_a_maps_items_are_told_together(tmp_path: Path) -> None:
+    prices = Prices(fallback="stale_cache", cache_scope="shared")
+    house = House(tmp_path / "runs.db", prices.tools())
+    inner = {"action": "tool", "tool": "price", "args": {"sku": "${item}"}}
+
+    def over(*skus: str) -> Json:
+        return {"id": "m", "title": "prices", "action": "map", "over": list(skus), "step": inner}
+
+    with house.opened() as graph:
+        run(graph, over("A1", "A2"), name="r1")
+        house.clock.move(90)
+        prices.faults["price"] = SoftToolError("busy")
+        document = run(graph, over("A1", "A2", "A3") | {"min_success": 2}, name="r2")
+
+    assert document["answer"].endswith("\nNot up to date: prices has 2 results up to 90 s old.")
+    assert [failure["item"] for failure in rows(document)["m"]["output"]["failures"]] == ["A3"]
+
+
 def test_results_are_kept_for_a_bad_day_also_without_a_cache(tmp_path: Path) -> None:
     prices = Prices(fallback="stale_cache", cache_scope="shared", stale_ttl=100)
     house = House(tmp_path / "runs.db", prices.tools())

@@ -144,6 +144,19 @@ async def test_equal_calls_at_once_make_one_call(tmp_path: Path) -> None:
     assert document["usage"]["tool_calls"] == 1
 
 
+def test_items_of_a_map_share_their_calls_too(tmp_path: Path) -> None:
+    shop = Shop(cache_ttl=60)
+    house = House(tmp_path / "runs.db", shop.tools())
+    inner = {"action": "tool", "tool": "price", "args": {"sku": "${item}"}}
+
+    with house.opened() as graph:
+        document = run(graph, {"id": "m", "action": "map", "over": ["A1", "A2", "A1", "A1"], "step": inner})
+
+    assert sorted(shop.calls) == ["A1", "A2"]
+    assert [each["sku"] for each in document["steps"][0]["output"]["results"]] == ["A1", "A2", "A1", "A1"]
+    assert document["usage"]["tool_calls"] == 2
+
+
 async def test_runs_at_once_share_one_call(tmp_path: Path) -> None:
     shop = Shop(cache_ttl=60, cache_scope="shared")
     house = House(tmp_path / "runs.db", shop.tools())
