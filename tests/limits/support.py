@@ -56,6 +56,7 @@ class House:
     tools: Sequence[Any]
     clock: Clock = field(default_factory=Clock)
     settings: Json = field(default_factory=dict)
+    model: Any = None
 
     @contextmanager
     def opened(self) -> Iterator[PlanrailGraph]:
@@ -65,7 +66,11 @@ class House:
 
     def graph(self, checkpointer: Any, store: Any) -> PlanrailGraph:
         graph = build_graph(
-            tools=list(self.tools), settings=self.settings, checkpointer=checkpointer, store=store
+            tools=list(self.tools),
+            models=self.model,
+            settings=self.settings,
+            checkpointer=checkpointer,
+            store=store,
         )
         graph.engine = replace(graph.engine, now=self.clock.now, sleep=self.clock.sleep, jitter=lambda: 0.0)
         return graph

@@ -4,12 +4,14 @@ import asyncio
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 from langgraph.types import Command
 
+from tests.executor.shop import says
 from tests.limits.support import House, Json, rows, run, step, thread, wish
 from tools import (
     HardToolError,
@@ -31,12 +33,14 @@ class Prices:
     def __init__(self, **fields: Any) -> None:
         self.calls: list[str] = []
         self.faults: dict[str, Exception] = {}
+        self.on_call: Callable[[], None] = lambda: None
         self.fields = {**READ, **fields}
 
     def _answer(self, name: str) -> Json:
         self.calls.append(name)
         if name in self.faults:
             raise self.faults[name]
+        self.on_call()
         return {"price": len(self.calls), "from": name}
 
     def tools(self, **other: Any) -> list[Any]:
@@ -172,6 +176,27 @@ def test_old_results_of_a_maps_items_are_told_together(tmp_path: Path) -> None:
 
     assert document["answer"].endswith("\nNot up to date: prices has 2 results up to 90 s old.")
     assert [failure["item"] for failure in rows(document)["m"]["output"]["failures"]] == ["A3"]
+
+
+def test_an_agents_calls_are_kept_and_fall_back_like_any_other(tmp_path: Path) -> None:
+    prices = Prices(fallback="list_price", cache_ttl=60)
+    asks = [{"tool": "price", "args": {"sku": sku}} for sku in ("A1", "A2")]
+    house = House(tmp_path / "runs.db", prices.tools(), model=says(*asks, {"result": "both"}))
+    agent = {"id": "w", "action": "agent", "instruction": "ask", "tools": ["price"], "depends_on": ["a"]}
+
+    def faults() -> None:
+        prices.faults["price"] = SoftToolError("busy")
+
+    with house.opened() as graph:
+        prices.on_call = faults
+        document = run(graph, PRICE, agent)
+
+    entries = house.entries("t")
+    assert document["status"] == "succeeded"
+    assert prices.calls == ["price", "price", "price", "list_price"]
+    assert (entries["w#0"].age, entries["w#0"].attempts) == (0.0, 0)
+    assert (entries["w#1"].tool, entries["w#1"].fallback_tool) == ("price", "list_price")
+    assert document["usage"]["tool_calls"] == 4
 
 
 def test_results_are_kept_for_a_bad_day_also_without_a_cache(tmp_path: Path) -> None:
