@@ -31,6 +31,7 @@ def item_step(step: MapStep) -> ItemStep:
         named[part.field == "step" or part.field.startswith("step.")] |= ids
     return inner.model_copy(
         update={
+            "id": step.id,
             "title": inner.title or step.title,
             "depends_on": tuple(d for d in step.depends_on if d in named[True] or d not in named[False]),
             "risk": max_risk(step.risk, inner.risk),

@@ -178,7 +178,8 @@ class Items:
 
     async def _done_already(self, item: StepRun) -> Result | None:
         """The result of the same write, done before the plan was changed; None when it is to be made."""
-        if self._tool is None or not self._done_before:
+        begun = item.prior is not None and item.prior.attempts > 0
+        if self._tool is None or begun or not self._done_before:
             return None
         args = await runnable(item.session, item.work)
         if args is None or not await is_taken(item.session, item.work):
