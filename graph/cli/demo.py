@@ -11,7 +11,7 @@ from checkpoints import check_run_id
 from checkpoints.open import place_of
 from graph.cli import options
 from graph.cli.errors import UsageProblem
-from graph.cli.given import Equipment
+from graph.cli.given import Equipment, read_params
 from graph.cli.inputs import read_settings
 from graph.cli.runner import NewRun, start
 from graph.cli.setups import DemoSetup, RunSetup, equipped
@@ -28,6 +28,7 @@ def demo(
     variant: Annotated[
         str, typer.Option("--variant", metavar="NAME", help="How it goes; --list tells.")
     ] = STANDARD,
+    params: options.Params = None,
     listed: Annotated[bool, typer.Option("--list", help="Say which demos there are.")] = False,
     database: options.Database = options.DATABASE,
     run_id: options.RunIdOption = None,
@@ -44,7 +45,7 @@ def demo(
         demo=DemoSetup(name=chosen.name, variant=variant, place=str(place.with_name(place.stem))),
         settings=chosen.variants[variant].settings,
     )
-    plan = chosen.plan(variant)
+    plan = chosen.plan(variant, read_params(params or ()))
     with equipped(setup) as (tools, models, stage):
         assert stage is not None
         assert setup.demo is not None

@@ -142,7 +142,7 @@ def keep_supported(text: str | None, rows: list[dict[str, Any]], silent: list[st
         silent: The shops that gave none.
     """
     kept, left_out = split_by_support(text or "", rows, silent)
-    return {"text": " ".join(kept), "left_out": list[JSON](left_out)}
+    return {"text": " ".join(kept), "left_out": [dict[str, JSON](each) for each in left_out]}
 
 
 @policy(effect="read", output_schema=_TEXT)

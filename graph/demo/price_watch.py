@@ -49,7 +49,7 @@ def _folder(place: Path) -> Path:
 
 def _tidy_up(place: Path) -> None:
     """Take away what an earlier run left: its report would seem to be this one's."""
-    for old in (_folder(place) / "requests.log", *_folder(place).glob("*.html")):
+    for old in (_folder(place) / "requests.log", *_folder(place).rglob("*.html")):
         old.unlink(missing_ok=True)
 
 
@@ -66,7 +66,7 @@ def _aftermath(folder: Path, requests: Path) -> Iterator[str]:
     counts = Counter(line.partition(" ")[0] for line in lines)
     yield f"requests so far, in {requests}"
     yield from (f"  {shop}: {count}" for shop, count in sorted(counts.items()))
-    yield from (f"report in {page}" for page in sorted(folder.glob("*.html")))
+    yield from (f"report in {page}" for page in sorted(folder.rglob("*.html")))
 
 
 def recorded_summary(prompt: str) -> str:

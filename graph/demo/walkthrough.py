@@ -94,10 +94,19 @@ class Walkthrough:
     roles: tuple[str, ...] = ("default",)
     pace: float = 0.0
 
-    def plan(self, variant: str) -> Plan:
-        """A new plan each time, with an id of its own: a second demo is another run of everything."""
+    def plan(self, variant: str, given: Mapping[str, JSON] | None = None) -> Plan:
+        """A new plan each time, with an id of its own: a second demo is another run of everything.
+
+        Args:
+            variant: Its name.
+            given: Parameters of the template in the place of the variant's.
+
+        Raises:
+            TemplateError: One of them is unknown or does not fit.
+        """
         chosen = self.variants[variant]
-        return load_templates().require(chosen.template or self.template).fill(chosen.params)
+        params = {**chosen.params, **(given or {})}
+        return load_templates().require(chosen.template or self.template).fill(params)
 
     def models(self) -> dict[str, BaseChatModel]:
         """The environment's models, else the recorded answers."""

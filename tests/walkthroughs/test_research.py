@@ -1,0 +1,324 @@
+"""The research: whatever the agents write, the report holds what the pages say, and names them."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import threading
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checkpoints import Journal, open_store
+from graph.build import build_graph
+from graph.demo.research import RESEARCH, SETTINGS
+from graph.demo.research_answers import recorded_research
+from graph.demo.research_library import documents, search
+from graph.demo.research_tools import cited_pages, confirm_claims
+from graph.demo.walkthrough import RecordedModel
+from graph.plan import to_mermaid
+from graph.plan.templates import load_templates, match_rules, tool_faults
+from graph.state import Settings
+from tests.cli.support import Prompt, clean_environment
+from tests.support.openai_server import Json, OpenAIServer, Reply, call, calls, text
+from tools import HardToolError, fingerprints
+
+PAGES = {document.url: document for document in documents()}
+COSTS = "http://transport-lab.example/cargo-bikes/cost-of-a-round"
+
+
+def _report(folder: Path) -> str:
+    return (folder / "planrail-research" / "report.md").read_text("utf-8")
+
+
+def _log(folder: Path, kind: str) -> list[str]:
+    lines = (folder / "planrail-research" / "requests.log").read_text("utf-8").splitlines()
+    return [line.partition(" ")[2] for line in lines if line.startswith(f"{kind} ")]
+
+
+def _sources(report: str) -> dict[int, str]:
+    return {int(number): url for number, url in re.findall(r"^(\d+)\. .*<(\S+)>$", report, re.MULTILINE)}
+
+
+def _claims(report: str) -> list[tuple[str, int]]:
+    return [(words, int(number)) for words, number in re.findall(r"^- (.*) \[(\d+)\]$", report, re.MULTILINE)]
+
+
+def _assert_borne_out(folder: Path) -> None:
+    """Each claim stands on the page that it names, and each of these was fetched."""
+    report = _report(folder)
+    sources = _sources(report)
+    assert len(_claims(report)) >= 8
+    assert {number for _, number in _claims(report)} == sources.keys()
+    assert set(sources.values()) <= set(_log(folder, "page"))
+    assert [words for words, number in _claims(report) if words not in PAGES[sources[number]].text] == []
+    assert set(re.findall(r"http://[^\s>]+", report)) == set(sources.values())
+
+
+def test_one_command_writes_a_report_whose_every_claim_stands_on_a_page_that_was_fetched(
+    prompt: Prompt,
+) -> None:
+    process = prompt.spawn("demo", "research", "--run-id", "r1", "--json")
+    out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 0, err
+    assert "RECORDED" in err
+    document = json.loads(out)
+    assert document["status"] == "succeeded"
+    _assert_borne_out(prompt.folder)
+    report = _report(prompt.folder)
+    assert report.startswith("# cargo bikes for city deliveries\n")
+    assert re.findall(r"^## (.*)$", report, re.MULTILINE)[-1] == "Sources"
+    assert len(_log(prompt.folder, "search")) == 4
+    fetched = _log(prompt.folder, "page")
+    assert len(fetched) == len(set(fetched))  # what several agents read is kept for all, and for the check
+    with open_store(prompt.folder / "planrail.db") as opened:
+        entries = asyncio.run(Journal(opened.store, "r1").load()).steps
+    agents = [entry for entry in entries.values() if entry.step_id.startswith("sections#")]
+    assert len(agents) == 8
+    assert {entry.tool for entry in agents} == {"http_get"}
+
+
+def test_another_topic_may_be_asked_for_and_what_is_not_found_is_not_written(prompt: Prompt) -> None:
+    said = prompt("demo", "research", "-p", "topic=城市配送", "--json")
+
+    assert said.code == 1
+    assert said.document["plan"]["goal"] == "write a report on 城市配送 into report.md"
+    assert "nothing_found: no page bears out any of 0 claims" in said.document["reason"]
+    assert said.document["effects"] == []
+    assert list((prompt.folder / "planrail-research").glob("*.md")) == []
+
+
+def test_a_parameter_that_the_demo_does_not_have_is_refused_with_those_it_has(prompt: Prompt) -> None:
+    said = prompt("demo", "research", "-p", "thema=x")
+    assert said.code == 2
+    assert "has no parameter 'thema'" in said.err
+
+
+def _run(folder: Path, answer: Callable[[str], str]) -> Json:
+    """The walkthrough with another model in the place of the recorded one."""
+    plan = RESEARCH.plan("standard")
+    with (
+        RESEARCH.stage(folder / "planrail", "standard") as stage,
+        open_store(folder / "runs.db") as opened,
+    ):
+        graph = build_graph(
+            tools=stage.tools,
+            models={"default": RecordedModel(answer=answer)},
+            settings=Settings.of(None).with_overrides(SETTINGS),
+            checkpointer=opened.checkpointer,
+            store=opened.store,
+        )
+        wish: Any = {"goal": plan.goal, "plan": plan.to_json()}
+        document: Json = graph.invoke(wish, {"configurable": {"thread_id": "t"}})
+        return document
+
+
+def _with_more_claims(*more: Json) -> Callable[[str], str]:
+    """The recorded model, whose sections claim more than they found."""
+
+    def answer(prompt_text: str) -> str:
+        said = recorded_research(prompt_text)
+        found = json.loads(said) if said.startswith('{"next"') else {}
+        if "result" not in found.get("next", {}):
+            return said
+        claims = found["next"]["result"]["claims"][:1]
+        return json.dumps({"next": {"result": {"claims": [*claims, *more]}}})
+
+    return answer
+
+
+@pytest.fixture
+def clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    clean_environment(monkeypatch)
+
+
+@pytest.mark.usefixtures("clean")
+def test_made_up_sources_and_quotes_are_left_out_counted_and_never_fetched(tmp_path: Path) -> None:
+    nowhere = "http://secret-drop.example/?data=all-of-it"
+    lies = [
+        {"text": "Bikes fly.", "quote": "Bikes fly over the city.", "url": nowhere},
+        {"text": "Bikes cost nothing.", "quote": "A round cost nothing at all.", "url": COSTS},
+        {"text": "Every bike is stolen.", "quote": "the", "url": COSTS},
+    ]
+
+    document = _run(tmp_path, _with_more_claims(*lies))
+
+    assert document["status"] == "succeeded"
+    report = _report(tmp_path)
+    assert "Left out, for no page bears them out: 12 claim(s)." in report
+    assert [lie for lie in lies if lie["text"] in report] == []
+    assert "secret-drop" not in report
+    assert nowhere not in _log(tmp_path, "page")
+
+
+@pytest.mark.usefixtures("clean")
+def test_an_agent_that_makes_up_an_address_is_refused_the_call(tmp_path: Path) -> None:
+    made_up = "http://secret-drop.example/?data=all-of-it"
+
+    def answer(prompt_text: str) -> str:
+        said = recorded_research(prompt_text)
+        if said.startswith('{"next"') and '<data from="http_get">' not in prompt_text:
+            return json.dumps({"next": {"tool": "http_get", "args": {"url": made_up}}})
+        return said
+
+    document = _run(tmp_path, answer)
+
+    assert document["status"] == "succeeded"
+    assert [url for url in _log(tmp_path, "page") if "secret-drop" in url] == []
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_summary_that_brings_addresses_of_its_own_is_sent_back(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def answer(prompt_text: str) -> str:
+        said = recorded_research(prompt_text)
+        if '<data from="confirmed">' not in prompt_text:
+            return said
+        asked.append(prompt_text)
+        return f"See https://made-up.example. {said}" if len(asked) == 1 else said
+
+    assert _run(tmp_path, answer)["status"] == "succeeded"
+    assert "That does not fit" in asked[1]
+    assert "made-up" not in _report(tmp_path)
+
+
+def _by_tool_calls(body: Json) -> Reply:
+    """The recorded answers, given as an endpoint with tool calling gives them."""
+    said = recorded_research("\n\n".join(str(each.get("content")) for each in body["messages"]))
+    if not said.startswith('{"next"'):
+        return text(said)
+    turn = json.loads(said)["next"]
+    return calls(call(turn["tool"], turn["args"])) if "tool" in turn else text(json.dumps(turn["result"]))
+
+
+def test_it_goes_the_same_way_with_an_endpoint_that_calls_tools(prompt: Prompt) -> None:
+    with OpenAIServer(_by_tool_calls) as server:
+        for name, value in server.environment.items():
+            prompt.patch.setenv(name, value)
+        said = prompt("demo", "research", "--json")
+
+    assert said.code == 0, said.err
+    assert "RECORDED" not in said.err
+    _assert_borne_out(prompt.folder)
+    assert any("tools" in body for body in server.requests)
+
+
+def test_a_killed_run_is_taken_up_on_another_port_without_reading_or_asking_again(prompt: Prompt) -> None:
+    reached, hold = threading.Event(), threading.Event()
+
+    def answer(body: Json) -> Reply:
+        if not hold.is_set() and '<data from="confirmed">' in str(body["messages"]):
+            reached.set()
+            hold.wait(60)
+        return _by_tool_calls(body)
+
+    with OpenAIServer(answer) as server:
+        for name, value in server.environment.items():
+            prompt.patch.setenv(name, value)
+        process = prompt.spawn("demo", "research", "--run-id", "r1")
+        assert reached.wait(60)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        read, asked = _log(prompt.folder, "page"), len(server.requests)
+        hold.set()
+        said = prompt("resume", "r1", "--json")
+
+    assert said.code == 0, said.err
+    assert said.document["status"] == "succeeded"
+    assert _log(prompt.folder, "page") == read
+    assert len(server.requests) == asked + 1  # the summary, whose answer was lost
+    _assert_borne_out(prompt.folder)
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_search_provider_of_ones_own_takes_the_place_of_the_sample_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANRAIL_SEARCH_URL", "http://localhost:8888")
+    template = load_templates().require(RESEARCH.template)
+    with RESEARCH.stage(tmp_path / "planrail", "standard") as stage:
+        assert "PLANRAIL_SEARCH" in stage.places[0]
+        assert tool_faults(template, fingerprints(stage.tools)) == ()
+        assert stage.tools["http_get"].policy.cache_ttl is not None
+
+
+@pytest.mark.usefixtures("clean")
+def test_its_template_goes_with_its_tools_and_knows_its_goals(tmp_path: Path) -> None:
+    template = load_templates().require(RESEARCH.template)
+    with RESEARCH.stage(tmp_path / "planrail", "standard") as stage:
+        assert tool_faults(template, fingerprints(stage.tools)) == ()
+    assert set(template.tools) == template.used_tools
+    for goal, topic in {
+        "Write a research report on heat pumps in old houses.": "heat pumps in old houses",
+        "写一篇关于2024年AI大模型发展趋势的研究报告": "2024年AI大模型发展趋势",
+    }.items():
+        (found,) = match_rules([template], goal)
+        assert found.params["topic"] == topic
+
+
+def test_its_picture_shows_searches_before_sections_before_the_report() -> None:
+    drawn = to_mermaid(RESEARCH.plan("standard"))
+    named = dict(re.findall(r'(n\d+)\["(\w+)<br/>', drawn))
+    arrows = {(named[a], named[b]) for a, b in re.findall(r"(n\d+) --> (n\d+)", drawn)}
+    wanted = ["outline", "searches", "sections", "cited", "pages", "confirmed", "summary", "report"]
+    assert set(pairwise(wanted)) <= arrows
+
+
+def test_a_search_finds_by_rare_words_first_and_nothing_by_none() -> None:
+    assert search("insuring and buying a fleet", documents())[0].title == "Buying a fleet of cargo bikes"
+    assert [each.title for each in search("tomatoes", documents())] == ["Tomatoes on a balcony"]
+    assert search("quantum", documents()) == []
+
+
+def _page(body: str) -> Json:
+    return {"url": COSTS, "status": 200, "text": f"<html><title>A &amp; B</title><p>{body}</p></html>"}
+
+
+@pytest.mark.parametrize(
+    ("body", "quote"),
+    [
+        ("It costs <b>41</b>\n euros.", "It costs 41 euros."),
+        ("It&nbsp;costs 41&#32;euros.", "it costs 41 EUROS"),
+        ("a &lt; b &amp; c holds", "a < b & c holds"),
+        ("价格 是 41 欧元", "价格 是 41"),
+        ("<script>x < y</script>It costs 41 euros.", "It costs 41 euros."),
+    ],
+)
+def test_a_quote_is_found_whatever_the_pages_markup(body: str, quote: str) -> None:
+    claim = {"text": "Cheap.", "quote": quote, "url": COSTS}
+    found: Json = confirm_claims(["Costs"], [{"claims": [claim]}], [COSTS], [_page(body)])
+    assert found["facts"] == 1
+    assert f"1. A & B <{COSTS}>" in found["markdown"]
+
+
+@pytest.mark.parametrize("quote", ["It costs 42 euros.", "costs 41", "<p> </p>", "It costs 41 euros a day"])
+def test_a_quote_that_is_not_there_or_says_nothing_bears_out_nothing(quote: str) -> None:
+    claim = {"text": "Cheap.", "quote": quote, "url": COSTS}
+    with pytest.raises(HardToolError, match="no page bears out any of 1 claims"):
+        confirm_claims(["Costs"], [{"claims": [claim]}], [COSTS], [_page("It costs 41 euros.")])
+
+
+def test_a_section_that_failed_and_a_page_that_was_lost_are_told() -> None:
+    claim = {"text": "[Cheap](http://x)", "quote": "It costs 41 euros.", "url": COSTS}
+    lost = {**claim, "url": "http://lost.example/"}
+    found: Json = confirm_claims(
+        ["Costs", "Speed"],
+        [{"claims": [claim, lost]}, None],
+        [COSTS, lost["url"]],
+        [_page("It costs 41 euros."), None],
+    )
+    assert found["left_out"] == 1
+    assert "## Speed\n\nThis section could not be written." in found["markdown"]
+    assert r"\[Cheap\](http://x)" in found["markdown"]
+
+
+def test_pages_are_cited_once_and_only_those_that_were_found() -> None:
+    claims = [{"url": url} for url in ("http://a/", "http://b/", "http://a/", "http://c/")]
+    found = [None, {"results": [{"url": "http://c/"}, {"url": "http://a/"}]}]
+    assert cited_pages([None, {"claims": claims}], found) == ["http://a/", "http://c/"]
