@@ -153,7 +153,12 @@ def test_what_is_secret_is_told_by_its_name() -> None:
         {
             "command": "x",
             "args": ["--api-key=first-secret", "--token", "second-secret", "--folder", "/data/files"],
-            "env": {"GITHUB_TOKEN": "third-secret", "FOLDER": "/data/files", "PASSWORD": "abc"},
+            "env": {
+                "GITHUB_TOKEN": "third-secret",
+                "FOLDER": "/data/files",
+                "AUTHOR": "Li Wei Zhang",
+                "PASSWORD": "abc",
+            },
         }
     )
     assert set(secrets_of(started)) == {"first-secret", "second-secret", "third-secret"}
