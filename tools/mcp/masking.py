@@ -9,7 +9,7 @@ from tools.mcp.config import ServerConfig
 from tools.scrub import REDACTED
 
 _SECRET_NAME = re.compile(
-    "key|token|secret|passw|pwd|auth(?!or)|credential|cookie|dsn|private|signature", re.IGNORECASE
+    "key|token|secret|passw|pwd|auth(?!ors?(_|$))|credential|cookie|dsn|private|signature", re.IGNORECASE
 )
 _MIN_CHARS = 6
 
