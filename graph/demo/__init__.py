@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from graph.demo.batch import BATCH
 from graph.demo.complaint import COMPLAINT
 from graph.demo.complaint_answers import RECORDED_JUDGEMENT
 from graph.demo.price_watch import PRICE_WATCH
@@ -10,7 +11,7 @@ from graph.demo.walkthrough import STANDARD, Prelude, RecordedModel, Stage, Vari
 from graph.demo.weekly_report import WEEKLY_REPORT
 
 WALKTHROUGHS: Mapping[str, Walkthrough] = {
-    each.name: each for each in (COMPLAINT, RESEARCH, PRICE_WATCH, WEEKLY_REPORT)
+    each.name: each for each in (COMPLAINT, RESEARCH, PRICE_WATCH, WEEKLY_REPORT, BATCH)
 }
 """All walkthroughs by name, the first one that `planrail demo` runs by itself."""
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from checkpoints import RunEntry, StepEntry
+from checkpoints import OutputRef, RunEntry, StepEntry
 from graph.plan import MapStep, Plan, Step, StepStatus
 from graph.state.shown import shown_plan
 
@@ -35,7 +35,8 @@ def build_document(
         written: The plan's JSON where it is at hand; it is made otherwise.
 
     Returns:
-        `status, success, answer, reason, plan, steps, effects, replans, usage, pending`, all JSON. A map
+        `status, success, answer, reason, plan, steps, effects, replans, usage, pending`, all JSON; the
+        arguments of an effect show in the same way when they are kept by reference. A map
         step also tells its `items`: `{"total", "succeeded", "failed", "not_taken"}`, total null until it is
         known. A step whose result an earlier call gave tells its `age_seconds` and whether it is `stale`, one
         whose tool another one stood in for that `fallback_tool`. A `note` says what else is to be known of
@@ -91,7 +92,7 @@ def _effect(entry: StepEntry) -> JsonDict:
         "step": entry.step_id,
         **({} if entry.item is None else {"item": entry.item}),
         "tool": entry.fallback_tool or entry.tool,
-        "args": entry.input,
+        "args": _inline(entry.input, entry.input_ref),
         "status": (StepStatus.UNKNOWN if _in_doubt(entry) else StepStatus.SUCCEEDED).value,
         "revision": entry.revision,
         "idempotency_key": entry.idempotency_key,
@@ -137,7 +138,7 @@ def _step_row(step: Step, plan: Plan, entry: StepEntry | None, outputs: Mapping[
         "action": step.action,
         "status": entry.status.value,
         "attempts": entry.attempts,
-        "output": outputs[step.id] if step.id in outputs else _inline(entry),
+        "output": outputs[step.id] if step.id in outputs else _inline(entry.output, entry.output_ref),
         "error": entry.error.model_dump(mode="json") if entry.error else None,
         "revision": entry.revision,
         "started_at": _time(entry, "started_at"),
@@ -154,10 +155,10 @@ def _borrowed(entry: StepEntry) -> JsonDict:
     return age | ({} if entry.fallback_tool is None else {"fallback_tool": entry.fallback_tool})
 
 
-def _inline(entry: StepEntry) -> Any:
-    if entry.output_ref is None:
-        return entry.output
-    ref = entry.output_ref
+def _inline(value: Any, ref: OutputRef | None) -> Any:
+    """A value, or how one is shown that is kept by reference."""
+    if ref is None:
+        return value
     return {"$ref": ref.digest, "bytes": ref.bytes, "preview": ref.preview}
 
 

@@ -36,7 +36,7 @@ async def run_llm(run: StepRun, step: LlmStep, instruction: str) -> Result:
     how = _ask_for(run, step)
     form = _form_of(step, how.model)
     problem = ""
-    for _ in range(run.session.settings.redo_attempts + 1):
+    for left in reversed(range(run.session.settings.redo_attempts + 1)):
         reply = await _asked(run, how, messages, form)
         if isinstance(reply, CallFailed):
             return failed_call(reply)
@@ -44,7 +44,8 @@ async def run_llm(run: StepRun, step: LlmStep, instruction: str) -> Result:
             return Result(StepStatus.SUCCEEDED, expected(_read(step, reply, form), expects))
         except BadReply as bad:
             problem = str(bad)
-            run.emit("step_redo", problem)
+            if left:
+                run.emit("step_redo", problem)
             messages = [*messages, *said(reply), HumanMessage(f"That does not fit: {problem}. Answer again.")]
     return failed("redo", "output_rejected", problem)
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoints import RunEntry, StepEntry
+from checkpoints import OutputRef, RunEntry, StepEntry
 from graph.plan import Plan, RunStatus, StepStatus, ToolStep
 from graph.state import OUTPUT_KEYS, build_document, effects, entries_of
 
@@ -66,6 +66,23 @@ def test_effects_are_the_writes_that_happened_or_may_have(entries: dict[str, Ste
         if entry.effect == "write" and entry.status in (StepStatus.SUCCEEDED, StepStatus.UNKNOWN)
     }
     assert {effect["step"] for effect in effects(entries)} == happened
+
+
+def test_an_effect_whose_arguments_are_kept_by_reference_shows_how_they_begin() -> None:
+    kept = OutputRef(digest="d1", bytes=50_000, preview='{"path":"a"')
+    write = StepEntry(
+        run_id="r",
+        plan_id="p",
+        revision=1,
+        step_id="s0",
+        action="tool",
+        tool="t",
+        effect="write",
+        status=StepStatus.SUCCEEDED,
+        input_ref=kept,
+    )
+    (effect,) = effects({"s0": write})
+    assert effect["args"] == {"$ref": "d1", "bytes": 50_000, "preview": '{"path":"a"'}
 
 
 def test_entries_of_other_plans_and_replaced_steps_are_left_out() -> None:

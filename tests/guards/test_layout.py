@@ -11,6 +11,7 @@ import pytest
 from tests.guards.source import PACKAGES, ROOT, files
 
 MAX_LINES = 300
+_DATA = frozenset({".yaml", ".html", ".md", ".json", ".typed"})
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -32,8 +33,8 @@ def test_the_wheel_holds_exactly_the_four_packages(tmp_path: Path) -> None:
     names = zipfile.ZipFile(built).namelist()
     tops = {name.partition("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == set(PACKAGES)
-    templates = (ROOT / "graph" / "plan" / "templates").glob("*.yaml")
-    assert {path.relative_to(ROOT).as_posix() for path in (*files(), *templates)} <= set(names)
+    data = [path for path in (ROOT / "graph").rglob("*") if path.suffix in _DATA]
+    assert {path.relative_to(ROOT).as_posix() for path in (*files(), *data)} <= set(names)
 
 
 def test_every_folder_with_python_files_is_a_package() -> None:
