@@ -62,11 +62,10 @@ class StepBase(Frozen):
 
     `when` is a condition on earlier results: the step is not taken where it is false, or asks about what is
     not there. `expect` is a condition on the step's own `result`. `fallback` is called when the step's own
-    work has failed for good, as its tool's policy says and not the step's limits; its result takes the place
-    of the step's. `compensate` undoes the step when the run is given up; its
-    arguments may name `result`. `timeout` is in seconds for one attempt; `max_attempts` counts the first
-    attempt. None leaves either to the tool's policy. With `verify` the result is held against what the plan
-    assumes before anything is built on it.
+    work has failed for good; its result takes the place of the step's. `compensate` undoes the step when the
+    run is given up; its arguments may name `result`. `timeout` is in seconds for one attempt; `max_attempts`
+    counts the first attempt. Both are the own work's; None leaves either to the tool's policy, as it is for a
+    fallback. With `verify` the result is held against what the plan assumes before anything is built on it.
     """
 
     action: str
