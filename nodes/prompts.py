@@ -117,9 +117,14 @@ def part_messages(
     return [SystemMessage(PLANNER + tool_list(registry)), HumanMessage("\n\n".join(parts))]
 
 
-def problems_message(problems: Sequence[PlanProblem]) -> str:
-    """A faulty plan's way back to the model, with codes and step ids."""
+def problems_message(problems: Sequence[PlanProblem], *, afresh: bool = False) -> str:
+    """A faulty plan's way back to the model, with codes and step ids; `afresh` where it sees no plan."""
     lines = "\n".join(f"- {told(problem)}" for problem in problems)
+    if afresh:
+        return (
+            f"A plan for this was refused:\n{lines}\nMake another one without these faults. "
+            "Leave a step out that the request does not need."
+        )
     return (
         f"This plan cannot run:\n{lines}\nReply with the whole corrected JSON object. "
         "Leave a step out that the request does not need."

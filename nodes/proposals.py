@@ -80,8 +80,9 @@ async def propose(
 class _Judging:
     """Judges the replies to one question, one after another.
 
-    The same plan once more is not sent back again: a model that says it twice says it ever after. Before
-    a plan is given up, needless lookups that only a made-up value keeps from running are left out of it.
+    A model that says the same plan again copies itself: it is asked once more without its own words, and
+    never a third time. Before a plan is given up, or comes again, needless lookups that only a made-up value
+    keeps from running are left out of it.
     """
 
     read: Read
@@ -89,12 +90,13 @@ class _Judging:
     tools: ToolRegistry
     redos: int
     last: Any = None
+    repeats: int = 0
     questioned: bool = False
 
     def __call__(self, said: dict[str, Any]) -> Proposal:
         """What the model's object proposes; raises BadReply with all that is wrong with it."""
-        again, self.last = said == self.last, said
-        final = again or self.redos == 0
+        self.repeats += said == self.last
+        self.last = said
         self.redos -= 1
         fault = json_fault(said)
         if fault is not None:
@@ -103,17 +105,20 @@ class _Judging:
         if meaning.plan is None:
             return Proposal(answer=meaning.answer, cannot=meaning.cannot)
         given = {key: value for key, value in meaning.plan.items() if key != "repairs"}
-        return self._plan(given, final=final)
+        return self._plan(given)
 
-    def _plan(self, given: dict[str, Any], *, final: bool) -> Proposal:
+    def _plan(self, given: dict[str, Any]) -> Proposal:
         plan, problems = self._checked(given)
-        needless = needless_lookups(plan, problems, self.tools) if plan is not None and final else ()
+        late = self.repeats > 0 or self.redos < 0
+        needless = needless_lookups(plan, problems, self.tools) if plan is not None and late else ()
         if needless and _is_list_of_objects(given.get("steps")):
             plan, problems = self._checked(without_steps(given, needless))
         if plan is None or problems:
-            words = problems_message(problems)
-            raise BadReply("; ".join(map(told, problems)), words=words, final=final)
-        if not final and not self.questioned:
+            afresh = self.repeats > 0
+            words = problems_message(problems, afresh=afresh)
+            why = "; ".join(map(told, problems))
+            raise BadReply(why, words=words, afresh=afresh, final=self.repeats > 1)
+        if not late and not self.questioned:
             self._question(plan)
         return Proposal(plan=plan)
 

@@ -29,14 +29,17 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 class BadReply(Exception):  # noqa: N818 (a reply is bad; nothing of the program is in error)
     """The reply does not fit; the message says why, in words a model can act on.
 
-    `words` are those in which the model is told, when the message alone would not do; `final` says that
-    telling it has no use any more.
+    `words` are those in which the model is told, when the message alone would not do. `afresh` says that it
+    is not to see its reply again, and `final` that telling it has no use any more.
     """
 
-    def __init__(self, message: str, *, words: str | None = None, final: bool = False) -> None:
+    def __init__(
+        self, message: str, *, words: str | None = None, afresh: bool = False, final: bool = False
+    ) -> None:
         """Tell the fault."""
         super().__init__(message)
         self.words = words
+        self.afresh = afresh
         self.final = final
 
 

@@ -62,12 +62,22 @@ def judged(*steps: Json) -> tuple[Plan, list[PlanProblem]]:
     return read, check_plan(read, tools())
 
 
-async def test_a_faulty_plan_that_comes_again_unchanged_is_not_sent_back_again() -> None:
+async def test_who_repeats_a_faulty_plan_is_asked_once_without_its_own_words_and_no_more() -> None:
     result, server, made = await run(plan(step("s1", "issue_refund", "B9")), plan_repairs=5)
     assert result["status"] == "failed"
     assert "ungrounded_arg in s1" in result["reason"]
-    assert len(server.requests) == 2
     assert made == []
+    roles = [[each["role"] for each in body["messages"]] for body in server.requests]
+    assert roles == [["system", "user"], ["system", "user", "assistant", "user"], ["system", "user"]]
+    question = server.requests[2]["messages"][-1]["content"]
+    assert question.startswith(f"{GOAL}\n\nA plan for this was refused:\n- ungrounded_arg in s1")
+
+
+async def test_a_plan_that_comes_when_it_is_asked_for_afresh_is_taken() -> None:
+    faulty = plan(step("s1", "issue_refund", "B9"))
+    result, server, made = await run(faulty, faulty, plan(LOOK, REFUND))
+    assert (result["status"], made) == ("succeeded", ["query A1", "refund A1"])
+    assert len(server.requests) == 3
 
 
 async def test_a_faulty_plan_that_changes_is_sent_back_so_often_and_no_more() -> None:

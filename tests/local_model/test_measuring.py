@@ -51,7 +51,7 @@ async def test_a_plan_that_was_sent_back_counts_as_repaired(tmp_path: Path) -> N
 
 async def test_no_plan_at_all_counts_as_none(tmp_path: Path) -> None:
     outcome = await judged("refund all", tmp_path, UNKNOWN)
-    assert (outcome.right, outcome.validity, outcome.refused) == (False, "none", 2)
+    assert (outcome.right, outcome.validity, outcome.refused) == (False, "none", 3)
     assert "a refund is missing" in outcome.faults
 
 
