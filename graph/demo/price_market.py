@@ -54,13 +54,13 @@ def market(variant: str, log: Path) -> Iterator[str]:
 
     def respond(asked: Asked) -> Answer:
         shop, _, product = asked.path.strip("/").partition("/")
+        note_line(log, f"{shop} {product}")
         if product not in PRICES.get(shop, {}):
             return Answer(b'{"error": "no such product"}', 404)
         with lock:
             turn = counted[shop]
             counted[shop] += 1
         answer = _TROUBLES[turn % len(_TROUBLES)] if shop in BROKEN[variant] else _price
-        note_line(log, f"{shop} {product}")
         return answer(shop, product)
 
     with serving(respond) as address:

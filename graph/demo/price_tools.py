@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
+from pydantic import BaseModel, Field, ValidationError
+
 from graph.demo.price_words import split_by_support
 from graph.plan import JSON
 from tools import HardToolError, SoftToolError, policy
 from tools.builtin.address import read_allowed
 from tools.builtin.fetch import WebLimits, WebRules, fetch
+
+CURRENCY: Final = "EUR"
 
 _TEXT: Final = {"type": "string"}
 _NUMBER: Final = {"type": "number"}
@@ -49,9 +53,29 @@ def _watch_list(file: Path) -> Callable[..., Any]:
     def watch_list() -> list[dict[str, JSON]]:
         """What is watched: shop, product, and the price when it was last looked at."""
         with file.open(encoding="utf-8-sig", newline="") as rows:
-            return [{**row, "last_price": float(row["last_price"])} for row in csv.DictReader(rows)]
+            return [_watched(at, row) for at, row in enumerate(csv.DictReader(rows), 2)]
 
     return watch_list
+
+
+def _watched(line: int, row: Mapping[str, str | None]) -> dict[str, JSON]:
+    try:
+        found = _Watched.model_validate(row)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        message = f"line {line} of the watch list: {field}: {first['msg']}; correct it and start again"
+        raise HardToolError("bad_watch_list", message) from None
+    return found.model_dump()
+
+
+class _Watched(BaseModel):
+    """A line of the watch list."""
+
+    shop: str = Field(min_length=1)
+    product: str = Field(min_length=1)
+    name: str
+    last_price: float = Field(gt=0, allow_inf_nan=False)
 
 
 def _get_price(market: str) -> Callable[..., Any]:
@@ -78,6 +102,10 @@ def _get_price(market: str) -> Callable[..., Any]:
             raise HardToolError("no_offer", f"{shop} answered with something that is no offer")
         if (offer.get("shop"), offer.get("product")) != (shop, product):
             raise HardToolError("other_offer", f"{shop} answered about something that was not asked for")
+        if offer.get("currency", CURRENCY) != CURRENCY:
+            raise HardToolError(
+                "other_currency", f"{shop} does not answer in {CURRENCY}"
+            )
         return offer
 
     return get_price

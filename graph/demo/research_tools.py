@@ -16,10 +16,11 @@ _CONFIRMED: Final = {
     "properties": {"markdown": _TEXT, "facts": _WHOLE, "left_out": _WHOLE, "sources": _URLS},
     "required": ["markdown", "facts", "left_out", "sources"],
 }
-_TAG = re.compile(r"<(?:script|style)\b.*?</(?:script|style)>|<[^>]*>", re.DOTALL | re.IGNORECASE)
-_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.DOTALL | re.IGNORECASE)
+_TAG_NAME = re.compile(r"/?\w*")
+_UNSEEN = frozenset({"script", "style"})
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>])")
 _MIN_QUOTE_WORDS = 3
+_HEAD_CHARS = 20_000
 
 Section = Mapping[str, Any]
 
@@ -90,7 +91,23 @@ def _stands_in(quote: str, page: str) -> bool:
 
 def _plain(page: str) -> str:
     """A page's words without its tags, one space apart, in small letters."""
-    return " ".join(html.unescape(_TAG.sub(" ", page)).split()).casefold()
+    return " ".join(html.unescape(" ".join(_texts(page))).split()).casefold()
+
+
+def _texts(page: str) -> Iterator[str]:
+    """What stands between a page's tags, scripts and styles left out; each character is looked at once."""
+    first, *pieces = page.split("<")
+    yield first
+    inside = ""
+    for piece in pieces:
+        found = _TAG_NAME.match(piece)
+        name = found[0].casefold() if found else ""
+        if inside and name != f"/{inside}":
+            continue
+        inside = name if name in _UNSEEN else ""
+        _, closed, text = piece.partition(">")
+        if closed and not inside:
+            yield text
 
 
 def _section(
@@ -114,13 +131,15 @@ def _left_out(count: int) -> Iterator[str]:
 
 
 def _source_list(sources: Sequence[str], texts: Mapping[str, str]) -> str:
-    lines = (f"{at}. {_title(texts[url])} <{url}>" for at, url in enumerate(sources, 1))
+    named = (f"{_title(texts[url])} <{url}>".strip() for url in sources)
+    lines = (f"{at}. {source}" for at, source in enumerate(named, 1))
     return "## Sources\n\n" + "\n".join(lines)
 
 
 def _title(page: str) -> str:
-    found = _TITLE.search(page)
-    return _escaped(html.unescape(found[1])) if found else ""
+    _, _, rest = page[:_HEAD_CHARS].partition("<title>")
+    title, closed, _ = rest.partition("</title>")
+    return _escaped(html.unescape(title)) if closed else ""
 
 
 def _escaped(text: str) -> str:

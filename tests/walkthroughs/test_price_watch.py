@@ -12,6 +12,7 @@ import pytest
 from checkpoints import open_store
 from graph.build import build_graph
 from graph.demo.price_market import LAST, PRICES, PRODUCTS
+from graph.demo.price_tools import price_tools
 from graph.demo.price_watch import PRICE_WATCH, SETTINGS, recorded_summary
 from graph.demo.price_words import split_by_support
 from graph.demo.walkthrough import RecordedModel
@@ -20,7 +21,7 @@ from graph.plan.templates import load_templates, tool_faults
 from graph.state import Settings
 from tests.cli.support import Prompt, clean_environment
 from tests.support.openai_server import OpenAIServer, text
-from tools import fingerprints
+from tools import HardToolError, fingerprints
 
 Json = dict[str, Any]
 SILENT = "kontor"
@@ -123,6 +124,37 @@ def test_any_endpoint_may_write_the_summary_and_is_told_what_it_may_not_say(prom
     assert "<p>Die FB-20 kostet bei amber 879,00 EUR.</p>" in page
     assert "Left out of the summary, for no price supports it: 1 sentence(s)." in page
     assert "300" not in page
+
+
+def test_a_shop_that_is_not_there_is_asked_once_for_each_product_and_named(prompt: Prompt) -> None:
+    folder = prompt.folder / "planrail-price-watch"
+    folder.mkdir()
+    lines = ["shop,product,name,last_price", "amber,FB-20,folding bike,900", "无名,FB-20,folding bike,1"]
+    (folder / "watch-list.csv").write_text("\n".join(lines), encoding="utf-8")
+
+    said = prompt("demo", "price-watch", "--variant", "healthy", "--json")
+
+    assert said.code == 1
+    assert "no prices of 无名 (FB-20: http_404)" in said.document["reason"]
+    assert _requests(prompt.folder) == {"amber": 1, "无名": 1}
+    assert "<li>无名: FB-20 (http_404)</li>" in _page(prompt.folder)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("amber,FB-20,bike,cheap", "line 3 of the watch list: last_price: Input should be a valid number"),
+        ("amber,FB-20,bike,0", "line 3 of the watch list: last_price: Input should be greater than 0"),
+        ("amber,FB-20", "line 3 of the watch list: name"),
+        (",FB-20,bike,1", "line 3 of the watch list: shop"),
+    ],
+)
+def test_a_slip_in_the_watch_list_is_named_by_its_line(line: str, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "watch.csv"
+    file.write_text(f"shop,product,name,last_price\namber,CT-5,trailer,1\n{line}\n", encoding="utf-8")
+    watch_list = price_tools(file, "http://127.0.0.1:9")[0]
+    with pytest.raises(HardToolError, match=told):
+        watch_list()
 
 
 def _run(folder: Path, answer: Callable[[str], str]) -> Json:

@@ -304,6 +304,14 @@ def test_a_quote_that_is_not_there_or_says_nothing_bears_out_nothing(quote: str)
         confirm_claims(["Costs"], [{"claims": [claim]}], [COSTS], [_page("It costs 41 euros.")])
 
 
+@pytest.mark.parametrize("mark", ["<", "<script>", "<title>", "&", "<script", "</script>"])
+def test_no_page_keeps_the_check_busy(mark: str) -> None:
+    body = mark * (2_000_000 // len(mark))
+    claim = {"text": "Cheap.", "quote": "It costs 41 euros.", "url": COSTS}
+    with pytest.raises(HardToolError, match="nothing to report"):
+        confirm_claims(["Costs"], [{"claims": [claim]}], [COSTS], [_page(body)])
+
+
 def test_a_section_that_failed_and_a_page_that_was_lost_are_told() -> None:
     claim = {"text": "[Cheap](http://x)", "quote": "It costs 41 euros.", "url": COSTS}
     lost = {**claim, "url": "http://lost.example/"}
