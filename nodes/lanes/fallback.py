@@ -23,7 +23,18 @@ _SHOWN_CHARS = 2_000
 
 def falls_back(run: StepRun, end: Result) -> bool:
     """Whether the step's own work has failed for good, and the plan has something in its place."""
-    return run.step.fallback is not None and _has_failed(end)
+    return run.step.fallback is not None and _has_failed(end) and not _might_be_done_twice(run, end)
+
+
+def _might_be_done_twice(run: StepRun, end: Result) -> bool:
+    """Whether the step's own write may have happened all the same, and the fallback is a write too.
+
+    A write that takes a key may be made again under that key; its fallback does not know the key.
+    """
+    other = fallback_step(run.step)
+    tools = [run.tool, run.session.engine.tool_of(other) if other is not None else None]
+    writes = all(tool is not None and tool.effect == "write" for tool in tools)
+    return writes and end.error is not None and end.error.kind == "soft" and not end.nothing_happened
 
 
 def _has_failed(end: Result) -> bool:

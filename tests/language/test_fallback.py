@@ -45,6 +45,27 @@ async def test_when_both_fail_the_step_tells_of_both(desk: Desk) -> None:
     assert words == "it is gone; its fallback tool ask failed too: shut: it is shut"
 
 
+def goes_silent() -> object:
+    raise TimeoutError("no answer")
+
+
+async def test_a_write_that_may_have_happened_under_its_key_is_not_made_by_another_tool(desk: Desk) -> None:
+    desk.office.does["post"] = goes_silent
+
+    document = await desk.run(step("mail", "post", fallback="send", max_attempts=2))
+
+    assert (document["status"], code(document, "mail")) == ("failed", "timeout")
+    assert (desk.office.did("post"), desk.office.did("send")) == (["mail"] * 2, [])
+
+
+async def test_a_lookup_may_take_the_place_of_a_write_that_may_have_happened(desk: Desk) -> None:
+    desk.office.does["post"] = goes_silent
+
+    document = await desk.run(step("mail", "post", fallback="ask", max_attempts=2))
+
+    assert (document["status"], desk.office.did("ask")) == ("succeeded", ["mail"])
+
+
 async def test_a_write_in_doubt_is_never_followed_by_a_fallback(desk: Desk) -> None:
     desk.office.does["send"] = gets_lost
 
