@@ -11,7 +11,7 @@ import pytest
 from tests.guards.source import PACKAGES, ROOT, files
 
 MAX_LINES = 300
-_DATA = frozenset({".yaml", ".html", ".md", ".json", ".typed"})
+_DATA = frozenset({".yaml", ".html", ".md", ".txt", ".json", ".typed"})
 
 
 @pytest.mark.parametrize("name", PACKAGES)

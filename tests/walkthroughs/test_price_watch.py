@@ -17,11 +17,10 @@ from graph.demo.price_watch import PRICE_WATCH, SETTINGS, recorded_summary
 from graph.demo.price_words import split_by_support
 from graph.demo.walkthrough import RecordedModel
 from graph.plan import to_mermaid
-from graph.plan.templates import load_templates, tool_faults
 from graph.state import Settings
 from tests.cli.support import Prompt, clean_environment
 from tests.support.openai_server import OpenAIServer, text
-from tools import HardToolError, fingerprints
+from tools import HardToolError
 
 Json = dict[str, Any]
 SILENT = "kontor"
@@ -271,10 +270,3 @@ def test_its_picture_shows_the_map_and_what_follows() -> None:
     arrows = {(named[a], named[b]) for a, b in re.findall(r"(n\d+) --> (n\d+)", drawn)}
     assert {("watched", "prices"), ("prices", "compared"), ("page", "file"), ("file", "complete")} <= arrows
     assert "ask every shop" in drawn
-
-
-def test_its_template_goes_with_its_tools(tmp_path: Path) -> None:
-    template = load_templates().require(PRICE_WATCH.template)
-    with PRICE_WATCH.stage(tmp_path / "planrail", "healthy") as stage:
-        assert tool_faults(template, fingerprints(stage.tools)) == ()
-    assert set(template.tools) == template.used_tools

@@ -83,6 +83,16 @@ def test_one_command_writes_a_report_whose_every_claim_stands_on_a_page_that_was
     assert {entry.tool for entry in agents} == {"http_get"}
 
 
+def test_a_section_on_which_nothing_is_found_says_so(prompt: Prompt) -> None:
+    said = prompt("demo", "research", "-p", "topic=tomatoes")
+
+    assert said.code == 0
+    report = _report(prompt.folder)
+    assert "- Too little sun is the main obstacle to tomatoes: they want six hours a day. [1]" in report
+    assert "## How it performs\n\nNothing was found on this." in report
+    assert _sources(report) == {1: "http://garden-post.example/tomatoes"}
+
+
 def test_another_topic_may_be_asked_for_and_what_is_not_found_is_not_written(prompt: Prompt) -> None:
     said = prompt("demo", "research", "-p", "topic=城市配送", "--json")
 
