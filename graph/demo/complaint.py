@@ -6,9 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from langgraph.types import interrupt
+
 from graph.demo.complaint_answers import recorded_answer
 from graph.demo.walkthrough import STANDARD, Prelude, Stage, Variant, Walkthrough
-from tools import ToolRegistry
+from tools import ToolRegistry, policy
 from tools.shop import Shop, open_shop, shop_tools
 
 REFUND_LIMIT = 100.0
@@ -17,6 +19,12 @@ REFUND_LIMIT = 100.0
 _DOWN = "logistics-down"
 _REFUND = "complaint-refund"
 _OUTAGE = timedelta(hours=1)
+
+
+@policy(effect="read")
+def ask_user(question: str) -> str:
+    """Ask the user who handed the complaint in, and wait for the answer."""
+    return str(interrupt(question)).strip()
 
 
 def _path(place: Path, variant: str) -> Path:
@@ -30,7 +38,7 @@ def _stage(place: Path, variant: str) -> Iterator[Stage]:
     path = _path(place, variant)
     limit = REFUND_LIMIT if _VARIANTS[variant].template == _REFUND else None
     yield Stage(
-        tools=ToolRegistry.of(*shop_tools(path, refund_limit=limit)),
+        tools=ToolRegistry.of(*shop_tools(path, refund_limit=limit), ask_user),
         places=(f"shop database: {path}",),
         aftermath=lambda: _left(open_shop(path)),
     )
@@ -67,7 +75,8 @@ _EARLIER = Prelude(
 _VARIANTS = {
     STANDARD: Variant("the parcel has not left the warehouse", {"order_id": "A1234"}),
     "unknown-order": Variant(
-        "there is no such order: nothing is tried again, the run asks for its number", {"order_id": "A9999"}
+        "there is no such order: nothing is tried again, the run asks you for its number",
+        {"order_id": "A9999"},
     ),
     _DOWN: Variant(
         "the logistics service is down: retries, then an older result, and the reply says how old",

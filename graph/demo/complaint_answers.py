@@ -25,7 +25,8 @@ _REFUNDED = (
 )
 _OTHER = "您好,您的订单 {order_id} 目前的物流状态是 {status}({note})。如有疑问,请随时联系我们。"
 _STALE = "以上物流信息是 {age} 秒前查到的:物流服务目前无法访问,恢复后我们会再次确认。"
-_NO_ORDER = "没有找到这个订单:请用户核对并确认订单号(一个字母加数字,例如 A1234),再重新处理投诉"
+_WHICH_ORDER = "没有找到这个订单。请核对并确认您的订单号(一个字母加数字,例如 A1234)。"
+_NO_ORDER = "用户确认的订单号也找不到:请查明订单号后再重新处理投诉"
 
 RECORDED_JUDGEMENT = _WAITING.format(order_id="A1234", warehouse="武汉")
 
@@ -70,29 +71,54 @@ def _is_cancelled(results: Iterable[JSON]) -> bool:
 
 
 def _other_way(prompt: str) -> dict[str, JSON]:
-    """Another plan where there is one: a cancelled order is explained; an unknown one cannot be."""
+    """Another plan where there is one: ask for the number of an unknown order, explain a cancelled one."""
     results = data_in(prompt)
     if "order_not_found" in prompt:
-        return {"cannot": _NO_ORDER}
+        return {"cannot": _NO_ORDER} if '"tool": "ask_user"' in prompt else _plan(_ask_and_begin_again(), [])
     if not _is_cancelled(results.values()):
         return {"cannot": "没有其他办法处理这个投诉"}
-    orders = [found["order_id"] for found in results.values() if isinstance(found, dict)]
-    known = [name for name, found in results.items() if isinstance(found, dict)]
-    explain: dict[str, JSON] = {
-        "id": "s5",
-        "action": "llm",
-        "instruction": "订单已被系统取消:向用户道歉并说明取消原因,不提供延迟补偿。只写给用户的回复正文。",
-        "depends_on": [*known],
+    known = {name: found for name, found in results.items() if isinstance(found, dict)}
+    order_id = next(found["order_id"] for found in known.values())
+    instruction = "订单已被系统取消:向用户道歉并说明取消原因,不提供延迟补偿。只写给用户的回复正文。"
+    return _plan(_write_and_send(5, instruction, [*known], order_id), ["订单已被系统取消,不会发货"])
+
+
+def _plan(steps: list[JSON], assumptions: list[JSON]) -> dict[str, JSON]:
+    return {"plan": {"steps": steps, "assumptions": assumptions}}
+
+
+def _ask_and_begin_again() -> list[JSON]:
+    """The whole plan once more, for the order that the user names."""
+    lookups = [
+        _step(6, {"tool": "query_order", "args": {"order_id": "${s5}"}}, ["s5"]),
+        _step(7, {"tool": "query_logistics", "args": {"order_id": "${s5}"}}, ["s5"]),
+    ]
+    instruction = "根据订单与物流信息判断延迟原因,若为仓库缺货则给出补偿方案。只写给用户的回复正文。"
+    return [
+        _step(5, {"tool": "ask_user", "args": {"question": _WHICH_ORDER}}, []),
+        *lookups,
+        *_write_and_send(8, instruction, ["s6", "s7"], "${s6.order_id}"),
+    ]
+
+
+def _write_and_send(number: int, instruction: str, facts: list[str], order_id: JSON) -> list[JSON]:
+    """A reply out of these facts, which a person approves."""
+    written = f"s{number}"
+    args: dict[str, JSON] = {"order_id": order_id, "text": f"${{{written}}}"}
+    sent = _step(number + 1, {"tool": "send_reply", "args": args}, [written])
+    return [
+        _step(number, {"instruction": instruction}, facts),
+        {**sent, "options": {"require_approval": True}},
+    ]
+
+
+def _step(number: int, work: dict[str, JSON], after: list[str]) -> dict[str, JSON]:
+    action = "tool" if "tool" in work else "llm"
+    return {
+        "id": f"s{number}",
+        "action": action,
+        **work,
+        "depends_on": [*after],
         "when": None,
         "options": None,
     }
-    send: dict[str, JSON] = {
-        "id": "s6",
-        "action": "tool",
-        "tool": "send_reply",
-        "args": {"order_id": orders[0], "text": "${s5}"},
-        "depends_on": ["s5"],
-        "when": None,
-        "options": {"require_approval": True},
-    }
-    return {"plan": {"steps": [explain, send], "assumptions": ["订单已被系统取消,不会发货"]}}

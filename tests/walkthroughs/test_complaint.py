@@ -32,19 +32,44 @@ def _sent(shop: Shop) -> list[tuple[str, str]]:
     return [(str(row["recipient"]), str(row["text"])) for row in shop.rows("outbox")]
 
 
-def test_an_unknown_order_is_looked_up_once_and_the_run_asks_for_its_number(prompt: Prompt) -> None:
+def test_an_unknown_order_is_looked_up_once_and_the_user_is_asked_for_its_number(prompt: Prompt) -> None:
     said = _demo(prompt, "unknown-order")
 
-    assert said.code == 1
+    assert said.code == 3
     assert "RECORDED" in said.out
-    steps = _steps(prompt)
-    for lookup in (steps["s1"], steps["s2"]):
-        assert (lookup["status"], lookup["attempts"]) == ("failed", 1)
-        assert (lookup["error"]["kind"], lookup["error"]["code"]) == ("hard", "order_not_found")
+    assert "will be tried again" not in said.err
+    assert said.err.count("the shop has no order 'A9999'") == 2
     document = _shown(prompt)
-    assert document["status"] == "failed"
-    assert "核对并确认订单号" in document["answer"]
+    assert document["replans"] == 1
     assert document["usage"]["model_calls"] == 1
+    assert document["usage"]["tool_calls"] == 3
+    (question,) = document["pending"]
+    assert "请核对并确认您的订单号" in question["args"]["question"]
+    assert "请核对并确认您的订单号" in said.out
+    assert _sent(_shop(prompt, "unknown-order")) == []
+
+
+def test_the_number_that_the_user_confirms_is_worked_on(prompt: Prompt) -> None:
+    _demo(prompt, "unknown-order")
+
+    answered = prompt("answer", "r", "s5", "--text", " A1234 ")
+
+    assert answered.code == 3
+    (question,) = _shown(prompt)["pending"]
+    assert question["args"] == {"order_id": "A1234", "text": RECORDED_JUDGEMENT}
+    assert prompt("approve", "r").code == 0
+    assert _sent(_shop(prompt, "unknown-order")) == [("li.wei@example.com", RECORDED_JUDGEMENT)]
+
+
+def test_a_number_that_is_wrong_again_ends_the_run_with_the_reason(prompt: Prompt) -> None:
+    _demo(prompt, "unknown-order")
+
+    assert prompt("answer", "r", "s5", "--text", "不知道").code == 1
+
+    document = _shown(prompt)
+    assert document["status"] == "partial"
+    assert "order_not_found: the shop has no order '不知道'" in document["reason"]
+    assert "请查明订单号" in document["reason"]
     assert document["effects"] == []
     assert _sent(_shop(prompt, "unknown-order")) == []
 
@@ -159,8 +184,10 @@ def test_a_variant_runs_in_processes_of_its_own(prompt: Prompt) -> None:
     assert len(_shop(prompt, "refund").rows("refunds")) == 1
 
 
-@pytest.mark.parametrize(("variant", "code"), [("unknown-order", 1), ("auto-cancelled", 3)])
-def test_with_an_endpoint_verdicts_and_plans_are_asked_of_it(prompt: Prompt, variant: str, code: int) -> None:
+@pytest.mark.parametrize(("variant", "calls"), [("unknown-order", 1), ("auto-cancelled", 4)])
+def test_with_an_endpoint_verdicts_and_plans_are_asked_of_it(
+    prompt: Prompt, variant: str, calls: int
+) -> None:
     def reply(body: dict[str, Any]) -> Any:
         asked = "\n\n".join(str(each.get("content")) for each in body["messages"])
         shape = body.get("response_format", {}).get("json_schema", {}).get("name", "")
@@ -171,9 +198,8 @@ def test_with_an_endpoint_verdicts_and_plans_are_asked_of_it(prompt: Prompt, var
             prompt.patch.setenv(name, value)
         said = _demo(prompt, variant)
 
-    assert said.code == code, said.err
+    assert said.code == 3, said.err
     assert "RECORDED" not in said.out
-    calls = {"unknown-order": 1, "auto-cancelled": 4}[variant]
     assert len(server.requests) == calls
 
 
