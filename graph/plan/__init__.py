@@ -28,6 +28,7 @@ from graph.plan.references import (
 )
 from graph.plan.render import to_mermaid, to_text
 from graph.plan.revise import PlanDiff, diff_plans, merge_replan, same_work, without_needless
+from graph.plan.risk import Risk, max_risk
 from graph.plan.splice import depth_of, splice, stray_problems, sub_results
 from graph.plan.statuses import STEP_TRANSITIONS, RunStatus, StepStatus
 from graph.plan.steps import (
@@ -38,11 +39,9 @@ from graph.plan.steps import (
     MapStep,
     OnDependencyFailure,
     PlanStep,
-    Risk,
     Step,
     StepBase,
     ToolStep,
-    max_risk,
 )
 from graph.plan.tokens import escape_text
 from graph.plan.undo import Done, undo_id, undo_part, undo_revision, undoes_items, undoing, without_undo

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Literal, Protocol
 
 from graph.plan.json_values import JSON
-from graph.plan.steps import Risk
+from graph.plan.risk import Risk
 
 
 class ToolSpec(Protocol):

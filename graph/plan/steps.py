@@ -16,24 +16,7 @@ from pydantic import (
 
 from graph.plan.json_values import JSON
 from graph.plan.references import whole_reference
-
-
-class Risk(StrEnum):
-    """How much harm a step can do if it is wrong."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-
-    @property
-    def rank(self) -> int:
-        """0 for low, 1 for medium, 2 for high."""
-        return list(Risk).index(self)
-
-
-def max_risk(first: Risk, *others: Risk) -> Risk:
-    """Return the highest of the given risks."""
-    return max((first, *others), key=lambda risk: risk.rank)
+from graph.plan.risk import Risk
 
 
 class OnDependencyFailure(StrEnum):
