@@ -3,7 +3,7 @@
 import email
 import email.policy
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
@@ -76,9 +76,8 @@ def _left(reports: Path, mails: Path) -> Iterator[str]:
 
 def recorded_summary(prompt: str) -> str:
     """What a model wrote about the figures in its prompt."""
-    results = data_in(prompt)
-    found: dict[str, Any] = {name: value["rows"] for name, value in results.items() if _is_table(value)}
-    if not all(found.get(name) for name in ("totals", "regions", "products")):
+    found = {name: rows for name, value in data_in(prompt).items() if (rows := _rows(value))}
+    if not all(name in found for name in ("totals", "regions", "products")):
         return CANNOT
     totals, regions, products = found["totals"][0], found["regions"], found["products"]
     words = [f"本周销售额 {totals['total']:,.2f} 元,共 {totals['sales']} 笔{_against(totals['change'])}。"]
@@ -89,8 +88,8 @@ def recorded_summary(prompt: str) -> str:
     return "".join([*words, *(f"{row['region']}上周没有销售。" for row in regions if row["change"] is None)])
 
 
-def _is_table(value: object) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get("rows"), list)
+def _rows(value: Any) -> list[dict[str, Any]]:
+    return value.get("rows") or [] if isinstance(value, dict) else []
 
 
 def _against(change: float | None) -> str:

@@ -216,9 +216,9 @@ def test_with_a_mail_server_of_ones_own_the_mail_goes_there_to_whom_one_says(
             "CA_FILE": str(office.ca_file),
         }.items():
             prompt.patch.setenv(f"PLANRAIL_SMTP_{name}", value)
-        said = prompt("demo", "weekly-report", "--run-id", "w")
+        said = prompt("demo", "weekly-report", "--run-id", "w", "-p", "to=me@example.org")
         assert "which PLANRAIL_SMTP_HOST names: the mail really goes out" in said.out
-        assert prompt("approve", "w", "mail", "--args", '{"to": "me@example.org"}').code == 0
+        assert prompt("approve", "w", "mail").code == 0
 
     (mail,) = office.mails
     assert mail["To"] == "me@example.org"

@@ -1,0 +1,1 @@
+"""Documents that say what plans do are run."""
