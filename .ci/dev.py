@@ -24,7 +24,7 @@ PYTHON = BIN / ("python" + SUFFIX)
 WAITING = 3  # planrail's exit code for "waits for a person", which is where the demo is to get
 
 TASKS = {
-    "demo": "run the complaint demo up to its approval (installs what running needs, no more)",
+    "demo": "run a demo, by itself the complaint (installs what running needs, no more)",
     "test": "ruff, mypy and pytest: what CI runs",
     "lint": "ruff check and ruff format --check",
     "types": "mypy --strict over code and tests",
