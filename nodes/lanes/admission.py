@@ -27,6 +27,11 @@ class Gate(Protocol):
         """The same for all calls that it judges alike."""
         ...
 
+    @property
+    def patience(self) -> float | None:
+        """Seconds that whoever asks has to wait at most; None for ever."""
+        ...
+
     def enter(self, wake: Callable[[], None]) -> Entry:
         """Ask to make one call now; `wake` is called when there may be room after there was none."""
         ...
@@ -159,6 +164,8 @@ class Admission:
                 self._wake_in(seconds, demand)
                 return False
             case Full():
+                if demand.gate is not None and demand.gate.patience is not None:
+                    self._wake_in(demand.gate.patience, demand)
                 return False
             case Shut(failure):
                 waiter.admitted.set_exception(NotAdmitted(failure))

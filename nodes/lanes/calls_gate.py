@@ -7,9 +7,10 @@ from typing import Any
 from graph.plan import canonical_json
 from nodes.lanes.admission import GLOBAL_CAP, Demand
 from nodes.lanes.run import StepRun
+from nodes.metering import refused_call
 from tools import CallFailed, RegisteredTool
 from tools.cache import whole_args
-from tools.limits import Entry, Later, Passed, Shut, ToolGate
+from tools.limits import Entry, Full, Later, Passed, Shut, ToolGate
 
 RATE_LIMITED = "rate_limited"
 STOPPED = "stopped"
@@ -66,17 +67,36 @@ class RunGate:
 
     @property
     def name(self) -> str:
-        return self.gate.name if self.session is None else f"{self.gate.name} {self.session}"
+        return f"{self.gate.name!r} {self.session!r}"
 
     def enter(self, wake: Callable[[], None]) -> Entry:
         if is_left(self.run, first=self.first):
             return Shut(CallFailed("soft", STOPPED, "the run stops", nothing_happened=True))
         entry = self.gate.enter(self._now, self.session, wake)
-        late = self.run.spent.no_time_for(entry.seconds) if isinstance(entry, Later) else None
-        if late is None or not isinstance(entry, Later):
+        if isinstance(entry, Later):
+            return self._in_time(entry)
+        return self._while_time(entry) if isinstance(entry, Full) else entry
+
+    def _in_time(self, entry: Later) -> Entry:
+        """A wait that is too long is not begun."""
+        late = self.run.spent.no_time_for(entry.seconds)
+        if late is None:
             return entry
-        words = f"{self.tool.name} takes {self.tool.policy.rate}, the next in {entry.seconds:.1f} s; {late}"
+        rate = self.tool.policy.rate
+        words = f"{self.tool.name} takes {rate}, the next in {entry.seconds:.1f} s; {late}"
         return Shut(CallFailed("soft", RATE_LIMITED, words, nothing_happened=True))
+
+    def _while_time(self, entry: Full) -> Entry:
+        """Nobody knows how long calls under way take: the wait ends with the time."""
+        spent = self.run.spent
+        refused = spent.ledger.tool_call(spent) if spent.no_time_for(0.0) is not None else None
+        return entry if refused is None else Shut(refused_call(refused))
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds after which the step's time is over; None when it may wait for ever."""
+        spent = self.run.spent
+        return spent.ledger.seconds_left(spent)
 
     def close(self, passed: Passed) -> None:
         passed.close(self._now)

@@ -138,3 +138,22 @@ async def test_a_cancelled_run_gives_its_places_back(tmp_path: Path) -> None:
     with pytest.raises(asyncio.CancelledError):
         await first
     assert document["status"] == "succeeded"
+
+
+async def test_nobody_waits_for_a_place_longer_than_there_is_time(tmp_path: Path) -> None:
+    room = Room(max_concurrency=1)
+    house = House(tmp_path / "runs.db", room.tools())
+
+    with house.opened() as graph:
+        first = asyncio.ensure_future(
+            graph.ainvoke(wish(step("a", "visit", args={"turns": 1_000_000})), thread("r1"))
+        )
+        await room.entered.wait()
+        hurried: Any = {"max_wall_seconds": 20}
+        late = await graph.ainvoke(wish(step("a", "visit")), thread("r2"), context=hurried)
+        first.cancel()
+        await asyncio.wait({first})
+
+    assert late["steps"][0]["status"] == "cancelled"
+    assert late["steps"][0]["attempts"] == 0
+    assert "max_wall_seconds" in late["reason"]
