@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graph.demo.mailbox import mailbox, mails_in
+from graph.demo.mail_drop import mailbox, mails_in
 from graph.demo.recorded import data_in
 from graph.demo.sales import LAST_MONDAY, make_sales
 from graph.demo.walkthrough import STANDARD, Stage, Variant, Walkthrough

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from graph.cli import main
-from graph.demo import mailbox
+from graph.demo import mail_drop
 from tools.builtin.mail_log import Sending
 
 
@@ -23,5 +23,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "noted":  # the server took the mail, and the book of sent mails knows it
         Sending.sent = _then_die(Sending.sent)  # type: ignore[method-assign]
     else:  # "kept": the server has the mail, and has not said so
-        mailbox._keep = _then_die(mailbox._keep)
+        mail_drop._keep = _then_die(mail_drop._keep)
     sys.exit(main(sys.argv[2:]))

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from graph.demo.mailbox import mails_in
+from graph.demo.mail_drop import mails_in
 from graph.demo.sales import FIRST_DAY, LAST_MONDAY, make_sales
 from graph.demo.weekly_report import RECIPIENT, SENDER, WEEKLY_REPORT
 from graph.plan import to_mermaid

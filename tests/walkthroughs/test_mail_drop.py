@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from graph.demo import mailbox as module
-from graph.demo.mailbox import mailbox, mails_in
+from graph.demo import mail_drop as module
+from graph.demo.mail_drop import mailbox, mails_in
 
 
 @pytest.fixture
