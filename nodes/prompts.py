@@ -37,8 +37,8 @@ Examples, with other tools than yours. "When is invoice 17 due?":
 "depends_on": ["s1"], "when": null, "options": null}], "assumptions": []}}}
 "What is 7 plus 5?": {"reply": {"needs": [], "answer": "12"}}
 "Water the flowers.": {"reply": {"needs": [], "cannot": "No tool waters flowers."}}
-Other steps have an instruction, no tool: {"id": "s3", "instruction": "Summarise ${s1}", ...} makes text of
-earlier results and knows nothing else; with "tools": [NAMES] after it, it calls them as it finds right.
+A step with an "instruction" and no tool has a model make text of earlier results, where references in a text
+do not do; with "tools": [NAMES] after it, it calls them as it finds right.
 Steps run at the same time unless one depends on the other.
 "when" is null, or what must hold for the step to be done: "s1.status == 'open'", "s1.total > 9".
 "options" is null or {"on_dependency_failure": "abort" (default), "skip" or "degrade", "optional": true if the

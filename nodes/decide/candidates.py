@@ -153,18 +153,21 @@ def certain(expression: Expression, want: Want, parts: Sequence[Part]) -> str | 
     return None
 
 
-def candidates(expression: Expression, want: Want, parts: Iterable[Part]) -> list[str]:
+def candidates(
+    expression: Expression, want: Want, parts: Iterable[Part], *, careful: bool = False
+) -> list[str]:
     """The paths that the reference may have meant: of its steps, of a type that fits, of a name alike.
 
-    Where no name is alike, any that fits, but an id is never taken for another thing's.
+    Where no name is alike, any that fits; but an id is never taken for another thing's, and with `careful`,
+    for what is to be written, nothing is taken for a thing of another name.
     """
     named = [part for part in parts if part.keys[0] in expression.step_ids]
     fitting = [part for part in named if want.takes(part.value)]
     path = _path_of(expression) or ()
     leaf = next((key for key in reversed(path[1:]) if isinstance(key, str)), "")
-    alike = [part for part in fitting if _alike(part.name, leaf) or _alike(part.name, want.argument)]
-    chosen = alike if want.is_id or (alike and want.identifies) else fitting
-    return [part.path for part in chosen]
+    close = _alike if want.is_id else _related
+    alike = [part for part in fitting if close(part.name, leaf) or close(part.name, want.argument)]
+    return [part.path for part in (alike if alike or want.is_id or careful else fitting)]
 
 
 def known_values(tool: RegisteredTool, names: Iterable[str], results: Mapping[str, JSON]) -> dict[str, JSON]:
@@ -215,6 +218,16 @@ def _kind(value: JSON) -> str:
         return "null" if value is None else "boolean"
     found = {str: "string", dict: "object", list: "array"}
     return next((name for kind, name in found.items() if isinstance(value, kind)), "number")
+
+
+def _related(one: str, other: str) -> bool:
+    """Whether names are alike, or share a word."""
+    return _alike(one, other) or bool(set(_words(one)) & set(_words(other)))
+
+
+def _words(name: str) -> list[str]:
+    found = re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])", name)
+    return [word.casefold() for word in found if len(word) >= _SHORTEST_SHARED or not word.isascii()]
 
 
 def _is_number(value: JSON) -> bool:

@@ -60,7 +60,12 @@ class Healing:
 
 
 def healing_of(
-    lost: Iterable[str], misfit: Iterable[str], wanted: Mapping[str, Want], results: Mapping[str, Any]
+    lost: Iterable[str],
+    misfit: Iterable[str],
+    wanted: Mapping[str, Want],
+    results: Mapping[str, Any],
+    *,
+    careful: bool = False,
 ) -> Healing:
     """What can be done about lost references, and about those that give what does not fit.
 
@@ -69,6 +74,7 @@ def healing_of(
         misfit: Expressions whose value cannot be the argument's; only what is certain helps them.
         wanted: What they are to give, by expression.
         results: The results at hand, by step id.
+        careful: Whether the step writes; then nothing is taken for a thing of another name.
     """
     parts = parts_of(results)
     found = {text: certain(read_expression(text), wanted.get(text, ANY), parts) for text in (*lost, *misfit)}
@@ -76,7 +82,10 @@ def healing_of(
     open_ones = [text for text in lost if text not in known]
     if needs_values(open_ones, results):
         return Healing(known, {text: [] for text in open_ones}, by_value=True)
-    choices = {t: candidates(read_expression(t), wanted.get(t, ANY), parts) for t in open_ones}
+    choices = {
+        text: candidates(read_expression(text), wanted.get(text, ANY), parts, careful=careful)
+        for text in open_ones
+    }
     return Healing(known, {text: paths for text, paths in choices.items() if paths})
 
 

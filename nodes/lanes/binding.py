@@ -53,7 +53,7 @@ async def _heal(run: StepRun) -> Result | None:
     if not (lost or misfit) or not run.session.settings.heal_references:
         return None
     results = {dep: value for dep, value in scope.steps.items() if dep not in scope.absent}
-    healing = healing_of(lost, misfit, wanted, results)
+    healing = healing_of(lost, misfit, wanted, results, careful=_writes(run))
     healed: dict[str, Any] | CallFailed = healing.known
     if healing.choices and run.session.engine.model("executor") is not None:
         healed = await _ask_what_was_meant(
@@ -76,6 +76,10 @@ def _healable(run: StepRun) -> tuple[Expression, ...]:
         return ()
     of_items = step_references(run.step.step) if isinstance(run.step, MapStep) else ()
     return tuple(each for each in (*step_references(run.step), *of_items) if not each.local_names)
+
+
+def _writes(run: StepRun) -> bool:
+    return run.tool is not None and run.tool.effect != "read"
 
 
 async def _ask_what_was_meant(

@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.plan import Scope, ToolStep, read_expression, resolve
-from nodes.decide.candidates import ANY, MOST_PARTS, Want, as_texts, certain, known_values, parts_of, wants
+from nodes.decide.candidates import (
+    ANY,
+    MOST_PARTS,
+    Want,
+    as_texts,
+    candidates,
+    certain,
+    known_values,
+    parts_of,
+    wants,
+)
 from nodes.decide.healing import failing, healed_by, healed_values, healing_of, healing_schema
 from tools import RegisteredTool, ToolRegistry, policy
 
@@ -124,6 +134,19 @@ def test_an_id_is_not_taken_for_another_things() -> None:
     assert choices("s1.mail", ORDER, Want("to", frozenset({"string"}), identifies=True)) == [
         "s1.customer.email"
     ]
+
+
+def test_names_that_share_a_word_go_before_all_others_and_are_all_for_what_is_written() -> None:
+    stock = {"sku": "K-1", "product": "kettle", "quantity": 0, "restock_date": "2026-03-09"}
+    parts, text = parts_of({"s1": stock}), Want("text", frozenset({"string"}))
+    every = [f"s1.{name}" for name in stock]
+    for lost, careful, offered in [
+        ("s1.next_delivery_date", False, ["s1.restock_date"]),
+        ("s1.nextDeliveryDate", True, ["s1.restock_date"]),
+        ("s1.arrival", False, every),
+        ("s1.arrival", True, []),
+    ]:
+        assert candidates(read_expression(lost), text, parts, careful=careful) == offered
 
 
 def test_nothing_is_asked_where_nothing_fits() -> None:
