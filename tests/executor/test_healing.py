@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.plan import Scope, ToolStep, read_expression, resolve
+from graph.plan import JSON, Scope, ToolStep, read_expression, resolve
 from nodes.decide.candidates import (
     ANY,
     MOST_PARTS,
@@ -137,7 +137,7 @@ def test_an_id_is_not_taken_for_another_things() -> None:
 
 
 def test_names_that_share_a_word_go_before_all_others_and_are_all_for_what_is_written() -> None:
-    stock = {"sku": "K-1", "product": "kettle", "quantity": 0, "restock_date": "2026-03-09"}
+    stock: dict[str, JSON] = {"sku": "K-1", "product": "kettle", "quantity": 0, "restock_date": "2026-03-09"}
     parts, text = parts_of({"s1": stock}), Want("text", frozenset({"string"}))
     every = [f"s1.{name}" for name in stock]
     for lost, careful, offered in [

@@ -184,7 +184,7 @@ async def test_a_part_that_was_planned_before_the_process_ended_is_not_planned_a
 ) -> None:
     shop, model = Shop(), says(LOOK_AND_MAIL)
     with open_store(tmp_path / "runs.db") as opened:
-        stores = {"checkpointer": opened.checkpointer, "store": opened.store}
+        stores: dict[str, Any] = {"checkpointer": opened.checkpointer, "store": opened.store}
         first = build_graph(tools=shop.tools(), models=model, interrupt_before=[stop], **stores)
         given: Any = {"goal": "g", "plan": plan(part())}
         while "p" not in await entries(first) or (await entries(first))["p"].planned is None:

@@ -131,7 +131,7 @@ async def test_ids_of_undoing_steps_are_kept_for_them(step_id: str) -> None:
 async def test_undoing_goes_on_where_it_was_when_the_process_ended(tmp_path: Path) -> None:
     shop = Shop(fails={"look"})
     with open_store(tmp_path / "runs.db") as opened:
-        stores = {"checkpointer": opened.checkpointer, "store": opened.store}
+        stores: dict[str, Any] = {"checkpointer": opened.checkpointer, "store": opened.store}
         settings = {"compensate": True, "scheduling": "layered"}
         first = build_graph(tools=shop.tools(), settings=settings, interrupt_before=["scheduler"], **stores)
         given: Any = {"goal": "g", "plan": PLAN}
