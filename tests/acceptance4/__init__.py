@@ -1,0 +1,1 @@
+"""The whole plan language on real tools, as its description promises it."""
