@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, Field, ValidationError
 
-from graph.demo.price_words import split_by_support
+from graph.demo.price_facts import facts_of
 from graph.plan import JSON
 from tools import HardToolError, SoftToolError, policy
 from tools.builtin.address import read_allowed
@@ -34,6 +34,8 @@ def _list_of(**fields: Mapping[str, Any]) -> dict[str, Any]:
 _OFFER = _record(shop=_TEXT, product=_TEXT, currency=_TEXT, price={**_NUMBER, "exclusiveMinimum": 0})
 _ROWS = _list_of(product=_TEXT, name=_TEXT, shop=_TEXT, price=_NUMBER, last=_NUMBER, change=_NUMBER)
 _NAMES: Final = {"type": "array", "items": _TEXT}
+_WHOLE: Final = {"type": "integer"}
+_FACTS = _list_of(number=_WHOLE, text=_TEXT)
 _MISSING = _list_of(shop=_TEXT, products=_NAMES, why=_TEXT)
 
 
@@ -43,7 +45,6 @@ def price_tools(watch_list: Path, market: str) -> list[Callable[..., Any]]:
         _watch_list(watch_list),
         _get_price(market),
         compare_prices,
-        keep_supported,
         require_all_shops,
     ]
 
@@ -103,22 +104,17 @@ def _get_price(market: str) -> Callable[..., Any]:
         if (offer.get("shop"), offer.get("product")) != (shop, product):
             raise HardToolError("other_offer", f"{shop} answered about something that was not asked for")
         if offer.get("currency", CURRENCY) != CURRENCY:
-            raise HardToolError(
-                "other_currency", f"{shop} does not answer in {CURRENCY}"
-            )
+            raise HardToolError("other_currency", f"{shop} does not answer in {CURRENCY}")
         return offer
 
     return get_price
 
 
-@policy(
-    effect="read",
-    output_schema=_record(rows=_ROWS, missing=_MISSING, silent=_NAMES, expected={"type": "integer"}),
-)
+@policy(effect="read", output_schema=_record(rows=_ROWS, missing=_MISSING, facts=_FACTS, expected=_WHOLE))
 def compare_prices(
     watched: list[dict[str, Any]], answers: list[dict[str, Any] | None], failures: list[dict[str, Any]]
 ) -> dict[str, JSON]:
-    """Prices by product, cheapest first, with their change in percent; what is missing; silent shops.
+    """Prices by product, cheapest first; what they say, in numbered sentences; and the shops that gave none.
 
     Args:
         watched: What is watched.
@@ -127,12 +123,11 @@ def compare_prices(
     """
     rows = [_row(item, offer) for item, offer in zip(watched, answers, strict=True) if offer is not None]
     rows.sort(key=lambda row: (row["product"], row["price"]))
-    missing = _missing(failures)
-    silent = sorted({item["shop"] for item in watched} - {row["shop"] for row in rows})
+    facts: list[JSON] = [{"number": at, "text": text} for at, text in enumerate(facts_of(rows), 1)]
     return {
         "rows": list[JSON](rows),
-        "missing": missing,
-        "silent": list[JSON](silent),
+        "missing": _missing(failures),
+        "facts": facts,
         "expected": len(watched),
     }
 
@@ -158,19 +153,6 @@ def _missing(failures: Sequence[Mapping[str, Any]]) -> list[JSON]:
         codes = ", ".join(sorted({failure["code"] for failure in own}))
         found.append({"shop": shop, "products": [each["item"]["product"] for each in own], "why": codes})
     return found
-
-
-@policy(effect="read", output_schema=_record(text=_TEXT, left_out=_list_of(sentence=_TEXT, why=_TEXT)))
-def keep_supported(text: str | None, rows: list[dict[str, Any]], silent: list[str]) -> dict[str, JSON]:
-    """The sentences of a text whose figures are those of the rows it speaks of; the others apart.
-
-    Args:
-        text: What was written about the rows; null where nothing was.
-        rows: The prices.
-        silent: The shops that gave none.
-    """
-    kept, left_out = split_by_support(text or "", rows, silent)
-    return {"text": " ".join(kept), "left_out": [dict[str, JSON](each) for each in left_out]}
 
 
 @policy(effect="read", output_schema=_TEXT)

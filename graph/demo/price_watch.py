@@ -2,14 +2,14 @@
 
 import csv
 import json
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from graph.demo.price_market import LAST, PRODUCTS, market
+from graph.demo.recorded import data_in
 from graph.demo.walkthrough import STANDARD, Stage, Variant, Walkthrough
 from tools import ToolRegistry
 
@@ -17,7 +17,6 @@ SETTINGS = ("max_replans=0", "digest_chars=8000")
 """Shops that do not answer are no reason to plan anew: that is how one source was asked for three hours."""
 
 CANNOT = '{"reply": {"cannot": "nothing else is recorded than what this example needs"}}'
-_DATA = re.compile(r'<data from="compared">(.*?)</data>', re.DOTALL)
 
 
 @contextmanager
@@ -69,26 +68,15 @@ def _aftermath(folder: Path, requests: Path) -> Iterator[str]:
     yield from (f"report in {page}" for page in sorted(folder.rglob("*.html")))
 
 
-def recorded_summary(prompt: str) -> str:
-    """What a model wrote about the rows in its prompt, with their figures."""
-    found = _DATA.search(prompt)
-    if found is None:
+def recorded_choice(prompt: str) -> str:
+    """What a model chose of the facts in its prompt: where products are cheapest, and the greatest change."""
+    compared = data_in(prompt).get("compared")
+    if not isinstance(compared, dict):
         return CANNOT
-    rows = json.loads(found[1].replace("<\\/data", "</data"))["rows"]
-    cheapest = {row["product"]: row for row in reversed(rows)}
-    words = [_cheapest(row) for _, row in sorted(cheapest.items())]
-    most = max(rows, key=lambda row: abs(row["change"]))
-    return " ".join([*words, _changed(most)])
-
-
-def _cheapest(row: Mapping[str, Any]) -> str:
-    return f"The {row['name']} {row['product']} is cheapest at {row['shop']}: {row['price']:.2f} EUR."
-
-
-def _changed(row: Mapping[str, Any]) -> str:
-    way = "risen" if row["change"] > 0 else "fallen"
-    most = f"What has changed most is {row['product']} at {row['shop']}"
-    return f"{most}, which has {way} by {abs(row['change'])} %."
+    facts: Any = compared["facts"]
+    cheapest = [fact["number"] for fact in facts if " costs least " in fact["text"]]
+    changed = [fact["number"] for fact in facts if " has " in fact["text"]]
+    return json.dumps({"facts": [*cheapest[:4], *changed[:1]]})
 
 
 def _variant(about: str) -> Variant:
@@ -105,6 +93,6 @@ PRICE_WATCH = Walkthrough(
         "all-down": _variant("no shop answers: the run stops and says why"),
     },
     stage=_stage,
-    answer=recorded_summary,
-    recorded="the summary (summary)",
+    answer=recorded_choice,
+    recorded="what matters most (chosen)",
 )
