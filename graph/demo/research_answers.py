@@ -27,7 +27,7 @@ _OFFERED = re.compile(r"two or\s+three of them, out of these: (\[.*?\])\s+Then g
 _FETCHED = re.compile(r'<data from="http_get">(.*?)</data>', re.DOTALL)
 _PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
-_CLAIM = re.compile(r"^- (.*) (\[\d+\])$", re.MULTILINE)
+_CLAIM = re.compile(r'^- "(.*)" (\[\d+\])$', re.MULTILINE)
 
 
 def recorded_research(prompt: str) -> str:

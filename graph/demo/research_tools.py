@@ -21,6 +21,12 @@ _UNSEEN = frozenset({"script", "style"})
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>])")
 _MIN_QUOTE_WORDS = 3
 _HEAD_CHARS = 20_000
+_LEGEND = (
+    "In these notes, what is in quotation marks stands word for word on the page whose number follows. The "
+    "rest, and the summary, are a model's words."
+)
+_QUOTATION_MARK = re.compile('["\u00ab\u00bb\u201c-\u201f\u300c-\u300f]')
+
 
 Section = Mapping[str, Any]
 
@@ -67,6 +73,7 @@ def confirm_claims(
         raise HardToolError("nothing_found", f"no page bears out any of {claimed} claims: nothing to report")
     sources = list(dict.fromkeys(claim["url"] for claims in kept for claim in claims))
     blocks = [
+        _LEGEND,
         *(_section(*each, sources) for each in zip(headings, sections, kept, strict=True)),
         *_left_out(claimed - facts),
         _source_list(sources, texts),
@@ -121,8 +128,9 @@ def _section(
 
 def _line(claim: Mapping[str, str], sources: Sequence[str]) -> str:
     text, quote = _escaped(claim["text"]), _escaped(claim["quote"])
-    quoted = "" if text == quote else f' "{quote}"'
-    return f"- {text}{quoted} [{sources.index(claim['url']) + 1}]"
+    own = _QUOTATION_MARK.sub("'", text)
+    said = f'"{quote}"' if text == quote else f'{own} "{quote}"'
+    return f"- {said} [{sources.index(claim['url']) + 1}]"
 
 
 def _left_out(count: int) -> Iterator[str]:

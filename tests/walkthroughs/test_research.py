@@ -44,7 +44,9 @@ def _sources(report: str) -> dict[int, str]:
 
 
 def _claims(report: str) -> list[tuple[str, int]]:
-    return [(words, int(number)) for words, number in re.findall(r"^- (.*) \[(\d+)\]$", report, re.MULTILINE)]
+    return [
+        (words, int(number)) for words, number in re.findall(r'^- "(.*)" \[(\d+)\]$', report, re.MULTILINE)
+    ]
 
 
 def _assert_borne_out(folder: Path) -> None:
@@ -87,7 +89,7 @@ def test_a_section_on_which_nothing_is_found_says_so(prompt: Prompt) -> None:
 
     assert said.code == 0
     report = _report(prompt.folder)
-    assert "- Too little sun is the main obstacle to tomatoes: they want six hours a day. [1]" in report
+    assert '- "Too little sun is the main obstacle to tomatoes: they want six hours a day." [1]' in report
     assert "## How it performs\n\nNothing was found on this." in report
     assert _sources(report) == {1: "http://garden-post.example/tomatoes"}
 
@@ -319,7 +321,7 @@ def test_no_page_keeps_the_check_busy(mark: str) -> None:
 
 
 def test_a_section_that_failed_and_a_page_that_was_lost_are_told() -> None:
-    claim = {"text": "[Cheap](http://x)", "quote": "It costs 41 euros.", "url": COSTS}
+    claim = {"text": '[Cheap](http://x), "as all say"\u201d', "quote": "It costs 41 euros.", "url": COSTS}
     lost = {**claim, "url": "http://lost.example/"}
     found: Json = confirm_claims(
         ["Costs", "Speed"],
@@ -329,7 +331,7 @@ def test_a_section_that_failed_and_a_page_that_was_lost_are_told() -> None:
     )
     assert found["left_out"] == 1
     assert "## Speed\n\nThis section could not be written." in found["markdown"]
-    assert r"\[Cheap\](http://x)" in found["markdown"]
+    assert r"- \[Cheap\](http://x), 'as all say'' " in found["markdown"]
 
 
 def test_pages_are_cited_once_and_only_those_that_were_found() -> None:
