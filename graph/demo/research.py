@@ -1,7 +1,7 @@
 """Research: searches side by side, an agent for each section, and a report of what the pages bear out."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,6 @@ SETTINGS = ("digest_chars=8000",)
 """What the agents read of a page; the report is made of whole pages."""
 
 _SEARCH_VARIABLES = ("PLANRAIL_SEARCH_PROVIDER", "PLANRAIL_SEARCH_URL")
-_KEPT_SECONDS = 3600.0
 
 
 @contextmanager
@@ -35,35 +34,30 @@ def _stage(place: Path, _variant: str) -> Iterator[Stage]:
         yield _stage_on(folder, _sample_web(address), where)
 
 
-def _stage_on(folder: Path, web: "list[BaseTool]", where: str) -> Stage:
+def _stage_on(folder: Path, web: "Mapping[str, BaseTool]", where: str) -> Stage:
     from graph.demo.research_tools import research_tools  # noqa: PLC0415
     from tools.builtin import file_tools  # noqa: PLC0415
-    from tools.policy import declared_policy  # noqa: PLC0415
 
-    # What an agent has read is not fetched again to be held against what it says.
-    kept = {
-        tool.name: declared.model_copy(update={"cache_ttl": _KEPT_SECONDS})
-        for tool in web
-        if (declared := declared_policy(tool)) is not None
-    }
+    get = getattr(web["http_get"], "coroutine", None)
+    assert get is not None, "http_get is a tool of a coroutine"
     return Stage(
-        tools=ToolRegistry.of(*web, *research_tools(), *file_tools(folder), policies=kept),
+        tools=ToolRegistry.of(web["web_search"], *research_tools(get), *file_tools(folder)),
         places=(where, f"workspace: {folder}"),
         aftermath=lambda: (f"report in {page}" for page in sorted(folder.rglob("*.md"))),
     )
 
 
-def _sample_web(address: str) -> "list[BaseTool]":
+def _sample_web(address: str) -> "Mapping[str, BaseTool]":
     from tools.builtin import http_get, web_search  # noqa: PLC0415
 
-    page = http_get(allow=(SITES,), proxy=address, resolve=on_this_machine, grounded=True)
-    return [page, web_search("searxng", url=address)]
+    page = http_get(allow=(SITES,), proxy=address, resolve=on_this_machine)
+    return {"http_get": page, "web_search": web_search("searxng", url=address)}
 
 
-def _own_web() -> "list[BaseTool]":
+def _own_web() -> "Mapping[str, BaseTool]":
     from tools.builtin import office  # noqa: PLC0415
 
-    return [tool for tool in office() if tool.name in ("http_get", "web_search")]
+    return {tool.name: tool for tool in office()}
 
 
 def _folder(place: Path) -> Path:

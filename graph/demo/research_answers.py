@@ -1,6 +1,5 @@
 """What is recorded of a model that does research: it reads what its prompt shows, and copies out of it."""
 
-import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -24,8 +23,7 @@ _TOPIC = re.compile(r"short report on (.*?): two to four", re.DOTALL)
 _TASK = re.compile(r"The whole task: write a report on (.*) into \S+$", re.MULTILINE)
 _WANTED = re.compile(r'that answer "(.*?)"\. Each has', re.DOTALL)
 _OFFERED = re.compile(r"two or\s+three of them, out of these: (\[.*?\])\s+Then give up", re.DOTALL)
-_FETCHED = re.compile(r'<data from="http_get">(.*?)</data>', re.DOTALL)
-_PARAGRAPH = re.compile(r"<p>(.*?)</p>", re.DOTALL)
+_FETCHED = re.compile(r'<data from="read_page">(.*?)</data>', re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _CLAIM = re.compile(r'^- "(.*)" (\[\d+\])$', re.MULTILINE)
 
@@ -56,7 +54,7 @@ def _next_turn(prompt: str, wanted: str) -> dict[str, Any]:
     urls = [row["url"] for row in rows if topic & words_of(f"{row['title']} {row['snippet']}")]
     fetched = _FETCHED.findall(prompt)
     if len(fetched) < min(PAGES_READ, len(urls)):
-        return {"tool": "http_get", "args": {"url": urls[len(fetched)]}}
+        return {"tool": "read_page", "args": {"url": urls[len(fetched)]}}
     pages = (_read(each, None) for each in fetched)
     claims = _claims([page for page in pages if isinstance(page, dict)], words_of(wanted) - topic)
     return {"result": {"claims": list(claims)}}
@@ -71,7 +69,7 @@ def _read(text: str, otherwise: Any) -> Any:
 
 def _claims(pages: Sequence[Mapping[str, Any]], wanted: Set[str]) -> Iterator[dict[str, str]]:
     """The sentences of each page that share most words with what is wanted, rare ones first."""
-    found = [(page["url"], _sentences(page["text"])) for page in pages]
+    found = [(page["url"], _sentences(page)) for page in pages]
     every = [words_of(sentence) for _, sentences in found for sentence in sentences]
     counts = {word: sum(word in words for words in every) for word in wanted}
     telling = {word: 1 / count for word, count in counts.items() if count}
@@ -81,9 +79,9 @@ def _claims(pages: Sequence[Mapping[str, Any]], wanted: Set[str]) -> Iterator[di
         yield from ({"text": each, "quote": each, "url": url} for each in best if scores[each] > 0)
 
 
-def _sentences(page: str) -> list[str]:
-    plain = (html.unescape(each) for each in _PARAGRAPH.findall(page))
-    return [sentence for paragraph in plain for sentence in _SENTENCE.split(paragraph)]
+def _sentences(page: Mapping[str, Any]) -> list[str]:
+    lines = (line for line in page["text"].splitlines() if line != page["title"])
+    return [sentence for line in lines for sentence in _SENTENCE.split(line)]
 
 
 def _summary(markdown: str) -> str:

@@ -1,10 +1,10 @@
-"""The tools of the research that are its own: which pages are cited, and which claims they bear out."""
+"""The tools of the research that are its own: reading pages, and holding what is claimed against them."""
 
-import html
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from graph.demo.page_text import read_markup
 from graph.plan import JSON
 from tools import HardToolError, policy
 
@@ -16,11 +16,15 @@ _CONFIRMED: Final = {
     "properties": {"markdown": _TEXT, "facts": _WHOLE, "left_out": _WHOLE, "sources": _URLS},
     "required": ["markdown", "facts", "left_out", "sources"],
 }
-_TAG_NAME = re.compile(r"/?\w*")
-_UNSEEN = frozenset({"script", "style"})
+_PAGE: Final = {
+    "type": "object",
+    "properties": {"url": _TEXT, "title": _TEXT, "text": _TEXT, "truncated": {"type": "boolean"}},
+    "required": ["url", "title", "text", "truncated"],
+}
+_KEPT_SECONDS = 3600.0
+_SECONDS = 30.0
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>])")
-_MIN_QUOTE_WORDS = 3
-_HEAD_CHARS = 20_000
+_MIN_QUOTE_CHARS = 8
 _LEGEND = (
     "In these notes, what is in quotation marks stands word for word on the page whose number follows. The "
     "rest, and the summary, are a model's words."
@@ -31,9 +35,32 @@ _QUOTATION_MARK = re.compile('["\u00ab\u00bb\u201c-\u201f\u300c-\u300f]')
 Section = Mapping[str, Any]
 
 
-def research_tools() -> list[Callable[..., Any]]:
-    """Both tools."""
-    return [cited_pages, confirm_claims]
+Get = Callable[..., Awaitable[dict[str, Any]]]
+
+
+def research_tools(get: Get) -> list[Callable[..., Any]]:
+    """The three tools; `get` fetches a page as `http_get` does."""
+    return [_read_page(get), cited_pages, confirm_claims]
+
+
+def _read_page(get: Get) -> Callable[..., Any]:
+    # A model reads pages that were found, and carries nothing out in an address that it makes up. What it
+    # has read is kept: the same page need not be fetched again to be held against what it claims.
+    @policy(
+        effect="read",
+        timeout=_SECONDS,
+        cache_ttl=_KEPT_SECONDS,
+        grounded=frozenset({"url"}),
+        output_schema=_PAGE,
+    )
+    async def read_page(url: str) -> dict[str, JSON]:
+        """Read a page that a search has found: its title and its text."""
+        page = await get(url=url)
+        is_markup = "html" in page["content_type"].lower() or page["text"].lstrip().startswith("<")
+        title, text = read_markup(page["text"]) if is_markup else ("", page["text"])
+        return {"url": url, "title": title, "text": text, "truncated": page["truncated"]}
+
+    return read_page
 
 
 @policy(effect="read", output_schema=_URLS)
@@ -62,10 +89,10 @@ def confirm_claims(
         headings: Of the sections.
         sections: What was written for each, in the same order; null where that failed.
         urls: The pages that were fetched.
-        pages: What `http_get` gave for each; null where that failed.
+        pages: What `read_page` gave for each; null where that failed.
     """
-    texts = {url: page["text"] for url, page in zip(urls, pages, strict=True) if page is not None}
-    plain = {url: _plain(text) for url, text in texts.items()}
+    read = {url: page for url, page in zip(urls, pages, strict=True) if page is not None}
+    plain = {url: _plain(page["text"]) for url, page in read.items()}
     kept = [_borne_out(section, plain) for section in sections]
     claimed = sum(len(section["claims"]) for section in sections if section)
     facts = sum(map(len, kept))
@@ -76,7 +103,7 @@ def confirm_claims(
         _LEGEND,
         *(_section(*each, sources) for each in zip(headings, sections, kept, strict=True)),
         *_left_out(claimed - facts),
-        _source_list(sources, texts),
+        _source_list(sources, read),
     ]
     return {
         "markdown": "\n\n".join(blocks) + "\n",
@@ -92,29 +119,12 @@ def _borne_out(section: Section | None, plain: Mapping[str, str]) -> list[Mappin
 
 
 def _stands_in(quote: str, page: str) -> bool:
-    wanted = _plain(html.escape(quote, quote=False))
-    return len(wanted.split()) >= _MIN_QUOTE_WORDS and wanted in page
+    wanted = _plain(quote)
+    return len(wanted) >= _MIN_QUOTE_CHARS and wanted in page
 
 
-def _plain(page: str) -> str:
-    """A page's words without its tags, one space apart, in small letters."""
-    return " ".join(html.unescape(" ".join(_texts(page))).split()).casefold()
-
-
-def _texts(page: str) -> Iterator[str]:
-    """What stands between a page's tags, scripts and styles left out; each character is looked at once."""
-    first, *pieces = page.split("<")
-    yield first
-    inside = ""
-    for piece in pieces:
-        found = _TAG_NAME.match(piece)
-        name = found[0].casefold() if found else ""
-        if inside and name != f"/{inside}":
-            continue
-        inside = name if name in _UNSEEN else ""
-        _, closed, text = piece.partition(">")
-        if closed and not inside:
-            yield text
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 def _section(
@@ -138,16 +148,10 @@ def _left_out(count: int) -> Iterator[str]:
         yield f"Left out, for no page bears them out: {count} claim(s)."
 
 
-def _source_list(sources: Sequence[str], texts: Mapping[str, str]) -> str:
-    named = (f"{_title(texts[url])} <{url}>".strip() for url in sources)
+def _source_list(sources: Sequence[str], read: Mapping[str, Mapping[str, Any]]) -> str:
+    named = (f"{_escaped(read[url]['title'])} <{url}>".strip() for url in sources)
     lines = (f"{at}. {source}" for at, source in enumerate(named, 1))
     return "## Sources\n\n" + "\n".join(lines)
-
-
-def _title(page: str) -> str:
-    _, _, rest = page[:_HEAD_CHARS].partition("<title>")
-    title, closed, _ = rest.partition("</title>")
-    return _escaped(html.unescape(title)) if closed else ""
 
 
 def _escaped(text: str) -> str:
