@@ -59,7 +59,7 @@ async def propose(
         how: How the question is put and charged; as the role's own when absent.
     """
     settings, tools = session.settings, registry or session.engine.registry
-    judging = _Judging(lambda plan: read(mended(plan, tools, completed)), check, tools, settings.plan_repairs)
+    judging = _Judging(lambda plan: read(mended(plan, tools, completed)), check, tools)
 
     def refused(why: str) -> None:
         session.emit({"type": "plan_refused", "step": None, "message": why})
@@ -73,7 +73,9 @@ async def propose(
     )
     form = plan_form(tools, settings.max_steps, answers=role == "planner")
     found = await ask_object(session, how, messages, form, read=judging, redos=settings.plan_repairs)
-    return found if isinstance(found, Proposal) else Proposal(cannot=_why_none(role, found))
+    if isinstance(found, CallFailed):
+        return judging.spare or Proposal(cannot=_why_none(role, found))
+    return found
 
 
 @dataclass
@@ -81,23 +83,21 @@ class _Judging:
     """Judges the replies to one question, one after another.
 
     A model that says the same plan again copies itself: it is asked once more without its own words, and
-    never a third time. Before a plan is given up, or comes again, needless lookups that only a made-up value
-    keeps from running are left out of it.
+    never a third time. `spare` is what can be taken when no better reply comes: a plan without needless
+    lookups that a made-up value alone keeps from running, or one that was questioned and could run.
     """
 
     read: Read
     check: Check
     tools: ToolRegistry
-    redos: int
     last: Any = None
     repeats: int = 0
-    questioned: bool = False
+    spare: Proposal | None = None
 
     def __call__(self, said: dict[str, Any]) -> Proposal:
         """What the model's object proposes; raises BadReply with all that is wrong with it."""
         self.repeats += said == self.last
         self.last = said
-        self.redos -= 1
         fault = json_fault(said)
         if fault is not None:
             raise BadReply(fault)
@@ -109,28 +109,37 @@ class _Judging:
 
     def _plan(self, given: dict[str, Any]) -> Proposal:
         plan, problems = self._checked(given)
-        late = self.repeats > 0 or self.redos < 0
-        needless = needless_lookups(plan, problems, self.tools) if plan is not None and late else ()
-        if needless and _is_list_of_objects(given.get("steps")):
-            plan, problems = self._checked(without_steps(given, needless))
+        again = self.repeats > 0
+        if plan is not None and problems:
+            self.spare = self._without_needless(given, plan, problems) or self.spare
+        if again and self.spare is not None:
+            return self.spare
         if plan is None or problems:
-            afresh = self.repeats > 0
-            words = problems_message(problems, afresh=afresh)
+            words = problems_message(problems, afresh=again)
             why = "; ".join(map(told, problems))
-            raise BadReply(why, words=words, afresh=afresh, final=self.repeats > 1)
-        if not late and not self.questioned:
-            self._question(plan)
+            raise BadReply(why, words=words, afresh=again, final=self.repeats > 1)
+        self._question(plan)
         return Proposal(plan=plan)
+
+    def _without_needless(
+        self, given: dict[str, Any], plan: Plan, problems: Sequence[PlanProblem]
+    ) -> Proposal | None:
+        needless = needless_lookups(plan, problems, self.tools)
+        if not needless or not _is_list_of_objects(given.get("steps")):
+            return None
+        rest, problems = self._checked(without_steps(given, needless))
+        return Proposal(plan=rest) if rest is not None and not problems else None
 
     def _checked(self, given: dict[str, Any]) -> tuple[Plan | None, list[PlanProblem]]:
         plan, problems = self.read(given)
         return plan, [*problems, *(self.check(plan) if plan is not None and not problems else ())]
 
     def _question(self, plan: Plan) -> None:
-        """Ask once whether only looking things up is meant, when the goal names what a tool does."""
-        tool = forgotten_write(plan, plan.goal, self.tools)
+        """Ask once whether a first plan is to look things up only, when the goal names what a tool does."""
+        first = plan.author == "planner" and self.spare is None
+        tool = forgotten_write(plan, plan.goal, self.tools) if first else None
         if tool is not None:
-            self.questioned = True
+            self.spare = Proposal(plan=plan)
             raise BadReply(
                 f"the plan only looks things up, without {tool.name}", words=lookups_only(tool.name)
             )

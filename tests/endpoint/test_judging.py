@@ -8,8 +8,8 @@ from graph.build import build_graph
 from graph.plan import Plan, PlanProblem, check_plan, parse_plan
 from nodes.decide.needless import forgotten_write, needless_lookups, without_steps
 from tests.endpoint.office import steps_of
-from tests.support.openai_server import OpenAIServer, Reply, obj
-from tools import ToolRegistry, policy
+from tests.support.openai_server import OpenAIServer, Reply, error, obj, text
+from tools import HardToolError, ToolRegistry, policy
 
 Json = dict[str, Any]
 GOAL = "Refund order A1 in full."
@@ -162,3 +162,41 @@ async def test_a_plan_that_only_looks_things_up_is_questioned_once() -> None:
 
     _result, server, _made = await run(plan(LOOK), plan({**LOOK, "id": "s7"}))
     assert len(server.requests) == 2
+
+
+async def test_a_later_plan_is_not_questioned() -> None:
+    @policy(effect="read", grounded=frozenset())
+    async def query_order(order_id: str) -> str:
+        """Look an order up."""
+        if order_id == "A1":
+            raise HardToolError("gone", "there is no A1")
+        return order_id
+
+    @policy(effect="write", risk="low", grounded=frozenset())
+    async def issue_refund(order_id: str) -> str:
+        """Pay an order back."""
+        return order_id
+
+    replies = [plan(LOOK, REFUND), plan(step("s3", "query_order", "A2"))]
+    with OpenAIServer(replies) as server:
+        registry = ToolRegistry.of(query_order, issue_refund)
+        built = build_graph(tools=registry, models=server.model(), settings={"backoff_base": 0})
+        result = await built.ainvoke({"goal": GOAL})
+    assert steps_of(result) == ["s3:succeeded"], result["reason"]
+    assert len(server.requests) == 2
+
+
+async def test_what_was_questioned_or_can_do_without_a_step_is_taken_when_nothing_better_comes() -> None:
+    prose = text("I am not sure.")
+    result, server, made = await run(prose, prose, plan(LOOK))
+    assert (result["status"], made) == ("succeeded", ["query A1"])
+    assert len(server.requests) == 3
+
+    result, server, made = await run(plan(LOOK), prose, prose)
+    assert (result["status"], made) == ("succeeded", ["query A1"])
+
+    result, server, made = await run(prose, prose, plan(LOOK, REFUND, MADE_UP))
+    assert (result["status"], made) == ("succeeded", ["query A1", "refund A1"])
+
+    result, server, made = await run(plan(LOOK, REFUND, MADE_UP), error(500, "out of order"), llm_attempts=1)
+    assert (result["status"], made) == ("succeeded", ["query A1", "refund A1"])
