@@ -22,7 +22,7 @@ _OUTLINE = (
 _TOPIC = re.compile(r"short report on (.*?): two to four", re.DOTALL)
 _TASK = re.compile(r"The whole task: write a report on (.*) into \S+$", re.MULTILINE)
 _WANTED = re.compile(r'that answer "(.*?)"\. Each has', re.DOTALL)
-_OFFERED = re.compile(r"two or\s+three of them, out of these: (\[.*?\])\s+Then give up", re.DOTALL)
+_OFFERED = re.compile(r'<data from="search">(.*?)</data>', re.DOTALL)
 _FETCHED = re.compile(r'<data from="read_page">(.*?)</data>', re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _CLAIM = re.compile(r'^- "(.*)" (\[\d+\])$', re.MULTILINE)
