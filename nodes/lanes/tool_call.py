@@ -93,7 +93,8 @@ async def _called(run: StepRun, tool: RegisteredTool, args: dict[str, Any]) -> R
 
 async def _try_until_settled(run: StepRun, call: _Call) -> Result:
     backoff = backoff_of(run, call.tool)
-    nothing = run.prior is None or run.prior.attempts == 0
+    # What became of each earlier try of a write without a key was settled before this one may be made.
+    nothing = run.prior is None or run.prior.attempts == 0 or not call.tool.policy.repeatable
     tries, before = 0, ""
     while True:
         try:

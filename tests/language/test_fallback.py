@@ -80,6 +80,15 @@ async def test_a_write_in_doubt_is_never_followed_by_a_fallback(desk: Desk) -> N
     assert (document["status"], desk.office.did("post")) == ("succeeded", ["mail"])
 
 
+async def test_a_write_that_surely_did_not_happen_is_made_by_another_tool(desk: Desk) -> None:
+    desk.office.does["send"] = [gets_lost, stays_busy]
+
+    await desk.run(step("mail", "send", fallback="post", max_attempts=2))
+    document = await desk.resume({"mail": "not_happened"})
+
+    assert (document["status"], desk.office.did("post")) == ("succeeded", ["mail"])
+
+
 async def test_a_fallback_in_doubt_is_asked_about_as_what_it_is(desk: Desk) -> None:
     desk.office.does |= {"look": breaks(), "send": gets_lost}
 
