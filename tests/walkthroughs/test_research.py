@@ -14,11 +14,13 @@ import pytest
 
 from checkpoints import Journal, open_store
 from graph.build import build_graph
+from graph.demo import research_library
 from graph.demo.page_text import read_markup
 from graph.demo.research import RESEARCH, SETTINGS
 from graph.demo.research_answers import recorded_research
 from graph.demo.research_library import documents, search
 from graph.demo.research_tools import cited_pages, confirm_claims
+from graph.demo.serving import Answer
 from graph.demo.walkthrough import RecordedModel
 from graph.plan import to_mermaid
 from graph.plan.templates import load_templates, match_rules, tool_faults
@@ -198,6 +200,24 @@ def test_a_summary_that_brings_addresses_of_its_own_is_sent_back(tmp_path: Path)
     assert _run(tmp_path, answer)["status"] == "succeeded"
     assert "That does not fit" in asked[1]
     assert "made-up" not in _report(tmp_path)
+
+
+@pytest.mark.usefixtures("clean")
+def test_a_search_that_fails_costs_its_section_and_the_report_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = research_library._results
+
+    def results(query: str) -> Answer:
+        return Answer(b"no", 400) if "performance" in query else answered(query)
+
+    monkeypatch.setattr(research_library, "_results", results)
+    document = _run(tmp_path, recorded_research)
+
+    assert document["status"] == "succeeded"
+    assert "searches: 1 of 4 items failed (#1 http_400" in document["reason"]
+    assert "## How it performs\n\nThis section could not be written." in _report(tmp_path)
+    _assert_borne_out(tmp_path)
 
 
 def _by_tool_calls(body: Json) -> Reply:
