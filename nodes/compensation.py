@@ -1,23 +1,33 @@
 """Undoing what a run did that is given up: as steps of another revision, which run like any others."""
 
+from dataclasses import replace
 from typing import Any
 
+from checkpoints import StepEntry
 from graph.plan import (
     JSON,
     Done,
     MapStep,
     Plan,
+    ReferenceFailure,
     RunStatus,
     Step,
+    ancestors,
+    can_be_named,
+    resolve,
     undo_revision,
     undoes_items,
     undoing,
 )
+from graph.plan.expressions import INDEX, ITEM, RESULT
+from graph.plan.tokens import escaped
 from graph.state import GraphState
+from nodes.decide.map_items import items_of
 from nodes.decide.outcome import cancel_rest, final_status
 from nodes.decide.premises import deviations
+from nodes.lanes.arguments import scope_of
 from nodes.lanes.map_calls import listed
-from nodes.lanes.work import work_of
+from nodes.lanes.work import Work, work_of
 from nodes.revisions import adopt
 from nodes.session import RunSession
 
@@ -36,7 +46,15 @@ def steps_to_undo(session: RunSession, stopped_by: str | None) -> tuple[str, ...
     if final_status(plan, statuses, stopped_by=stopped_by, broken=broken) is RunStatus.SUCCEEDED:
         return ()
     done = [step.id for step in plan.steps if _is_done(session, step)]
-    return tuple(sorted(done, key=lambda step_id: str(board.entries[step_id].ended_at or "")))
+    return tuple(sorted(done, key=lambda step_id: _when_done(session, step_id)))
+
+
+def _when_done(session: RunSession, step_id: str) -> tuple[str, int]:
+    """What steps are sorted by: none comes before one that it depends on, even if the clock was set back."""
+    board = session.require_board()
+    before = ancestors(board.plan, step_id)
+    entries = [board.entries[each] for each in (step_id, *before) if each in board.entries]
+    return max(str(entry.ended_at or "") for entry in entries), len(before)
 
 
 async def compensate(session: RunSession, state: GraphState) -> dict[str, Any]:
@@ -57,26 +75,60 @@ def _is_done(session: RunSession, step: Step) -> bool:
     if undoing(step) is None or step.id not in entries:
         return False
     if undoes_items(step):
-        return any(e.status.ok for e in entries.values() if e.step_id == step.id and e.item is not None)
-    # A write was made although its step failed, where what it gave was not what was expected.
-    return entries[step.id].status.ok or entries[step.id].wrote
+        return any(_did_own_work(each) for each in items_of(step.id, entries.values()))
+    return _did_own_work(entries[step.id])
+
+
+def _did_own_work(entry: StepEntry) -> bool:
+    """Whether the step itself did what its compensation undoes; another tool in its place did not.
+
+    A write was made although its step failed, where what it gave was not what was expected.
+    """
+    if entry.fallback is not None:
+        return bool(entry.fallback.get("done"))
+    return (entry.status.ok and entry.fallback_tool is None) or entry.wrote
 
 
 async def _done(session: RunSession, step: Step) -> Done:
     entry = session.require_board().entries[step.id]
     if isinstance(step, MapStep) and undoes_items(step):
         return Done(step.id, items=tuple(await _items_done(session, step)))
-    value = None if entry.status.ok else await session.journal.output(entry)
-    return Done(step.id, has_result=entry.status.ok, value=value)
+    if entry.status.ok and entry.fallback is None and can_be_named(step.id):
+        return Done(step.id)
+    return Done(step.id, args=await _args(session, step, entry))
+
+
+async def _args(session: RunSession, step: Step, entry: StepEntry) -> dict[str, JSON]:
+    """The arguments of the call that undoes a step, with what it gave in them.
+
+    What its own write gave is not known any more once its fallback has taken over.
+    """
+    call = undoing(step)
+    assert call is not None
+    known = {RESULT: await session.journal.output(entry)} if entry.fallback is None else {}
+    scope = replace(await scope_of(session, Work(step, entry)), local_values=known)
+    args: dict[str, JSON] = {}
+    for name, value in session.engine.registry[call.tool].decode_args(call.args).items():
+        try:
+            args[name] = escaped(resolve(value, scope))
+        except ReferenceFailure:
+            args[name] = value  # the step will say why it cannot run
+    return args
 
 
 async def _items_done(session: RunSession, step: MapStep) -> list[JSON]:
     """What is known of each item that was done; the board holds their entries without their results."""
     items = await listed(session, work_of(session, step))
-    entries = (await session.journal.load()).steps.values()
-    done = [(e.item, e) for e in entries if e.step_id == step.id and e.item is not None and e.status.ok]
+    entries = items_of(step.id, (await session.journal.load()).steps.values())
     return [
-        {"index": at, "item": items[at], "result": await session.journal.output(entry)}
-        for at, entry in sorted(done, key=lambda each: each[0])
-        if isinstance(items, list) and at < len(items)
+        await _item_done(session, items[entry.item], entry)
+        for entry in entries
+        if isinstance(items, list) and entry.item is not None and entry.item < len(items)
+        if _did_own_work(entry)
     ]
+
+
+async def _item_done(session: RunSession, item: JSON, entry: StepEntry) -> JSON:
+    """What is known of an item; without the result of a write that its fallback has followed."""
+    known = {RESULT: await session.journal.output(entry)} if entry.fallback is None else {}
+    return {ITEM: item, INDEX: entry.item, **known}

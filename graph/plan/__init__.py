@@ -26,6 +26,7 @@ from graph.plan.references import (
     resolve_words,
     whole_reference,
 )
+from graph.plan.renaming import can_be_named
 from graph.plan.render import to_mermaid, to_text
 from graph.plan.revise import PlanDiff, diff_plans, merge_replan, same_work, without_needless
 from graph.plan.risk import Risk, max_risk
@@ -44,7 +45,16 @@ from graph.plan.steps import (
     ToolStep,
 )
 from graph.plan.tokens import escape_text
-from graph.plan.undo import Done, undo_id, undo_part, undo_revision, undoes_items, undoing, without_undo
+from graph.plan.undo import (
+    Done,
+    undo_id,
+    undo_part,
+    undo_revision,
+    undoes_items,
+    undoing,
+    undone_id,
+    without_undo,
+)
 
 __all__ = [
     "JSON",
@@ -79,6 +89,7 @@ __all__ = [
     "ToolStep",
     "ancestors",
     "call_digest",
+    "can_be_named",
     "canonical_json",
     "check_plan",
     "clipped",
@@ -117,6 +128,7 @@ __all__ = [
     "undo_revision",
     "undoes_items",
     "undoing",
+    "undone_id",
     "whole_reference",
     "with_implied_dependencies",
     "without_needless",

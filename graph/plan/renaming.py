@@ -25,6 +25,15 @@ def step_name(step_id: str) -> str:
     raise ValueError(f"no expression can name the step {step_id!r}: use an id without quotes and backslashes")
 
 
+def can_be_named(step_id: str) -> bool:
+    """Tell whether an expression can name a step of this id."""
+    try:
+        step_name(step_id)
+    except ValueError:
+        return False
+    return True
+
+
 def renamed(expression: str, names: Names) -> str:
     """Return an expression with other names in it; one that cannot be read comes back as it is."""
     found, fault = tokens(expression)

@@ -1,15 +1,13 @@
 """Undoing a run that is given up: the revision that compensates what was done, last things first."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graph.plan.errors import ReferenceFailure
 from graph.plan.expressions import INDEX, ITEM, RESULT
 from graph.plan.implied import with_implied_dependencies
 from graph.plan.json_values import JSON
 from graph.plan.models import UNDO_AUTHOR, Plan
-from graph.plan.references import Scope, resolve
 from graph.plan.renaming import renamed_call, step_name
 from graph.plan.steps import Call, MapStep, OnDependencyFailure, Step, ToolStep
 from graph.plan.tokens import escaped
@@ -26,15 +24,19 @@ class Done:
 
     Attributes:
         step_id: The step.
-        has_result: Whether it succeeded, so that expressions can name its result.
-        value: What it gave, where it has no result: a write that was made and then found wrong.
+        args: The call's arguments where no expression can name what the step gave: it failed after its write
+            was made, or has an id that expressions cannot name. Else the call's own are used.
         items: For a map undone item by item, what is to be undone: `{"item", "index", "result"}` of each.
     """
 
     step_id: str
-    has_result: bool = True
-    value: JSON = None
+    args: Mapping[str, JSON] | None = None
     items: tuple[JSON, ...] = ()
+
+
+def undone_id(undo_step: str) -> str:
+    """Return the id of the step that a step of the id `undo_step` undoes."""
+    return undo_step.removesuffix(UNDO_SUFFIX)
 
 
 def undo_id(step_id: str) -> str:
@@ -62,7 +64,7 @@ def undo_revision(plan: Plan, done: Sequence[Done]) -> Plan:
         done: The steps to undo, all with a call for it, in the order in which they were done.
 
     Raises:
-        ValueError: An id of a step holds both kinds of quotes, or a backslash.
+        ValueError: A step without `args` has an id with both kinds of quotes, or a backslash.
     """
     steps: list[Step] = []
     for each in reversed(done):
@@ -93,26 +95,15 @@ def _undo(step: Step, done: Done, before: tuple[str, ...]) -> Step:
     fields: dict[str, Any] = {
         "id": undo_id(step.id),
         "title": f"undo {step.title or step.id}",
-        "depends_on": (step.id, *before),
+        # What is undone item by item may not have ended, and is not named: its items are in the list.
+        "depends_on": before if undoes_items(step) else (step.id, *before),
         "on_dependency_failure": OnDependencyFailure.DEGRADE,
     }
     if undoes_items(step):
         made = renamed_call(call, _OF_EACH)
         each = ToolStep(id=undo_id(step.id), tool=made.tool, args=made.args)
         return MapStep(over=escaped(list(done.items)), step=each, **fields)
-    made = (
-        renamed_call(call, {RESULT: step_name(step.id)}) if done.has_result else _with_value(call, done.value)
-    )
+    if done.args is not None:
+        return ToolStep(tool=call.tool, args=dict(done.args), **fields)
+    made = renamed_call(call, {RESULT: step_name(step.id)})
     return ToolStep(tool=made.tool, args=made.args, **fields)
-
-
-def _with_value(call: Call, result: JSON) -> Call:
-    """The call with the result's value in it: expressions cannot name what a failed step gave."""
-    scope = Scope(steps={}, local_values={RESULT: result})
-    args: dict[str, JSON] = {}
-    for name, value in call.args.items():
-        try:
-            args[name] = escaped(resolve(value, scope))
-        except ReferenceFailure:
-            args[name] = value  # the step will say why it cannot run
-    return Call(tool=call.tool, args=args)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from checkpoints import StepEntry
-from graph.plan import MapStep, Plan, RunStatus, Step, StepStatus, undo_part
+from graph.plan import MapStep, Plan, RunStatus, Step, StepStatus, undo_part, undone_id
 from nodes.decide.map_items import items_told
 from nodes.decide.premises import deviation
 from nodes.decide.readiness import MISSING, Statuses
@@ -165,17 +165,13 @@ def undone_of(
     """What was undone when the run was given up, and what could not be and why; each None without any."""
     undo = undo_part(plan)
     steps = undo.steps if undo else ()
-    undone = [_undoes(step) for step in steps if statuses[step.id].ok]
+    undone = [undone_id(step.id) for step in steps if statuses[step.id].ok]
     lost = [
-        f"{_undoes(s)} could not be undone: {_end_of(s, statuses, entries)}"
+        f"{undone_id(s.id)} could not be undone: {_end_of(s, statuses, entries)}"
         for s in steps
         if not statuses[s.id].ok
     ]
     return ", ".join(undone) or None, "; ".join(lost) or None
-
-
-def _undoes(step: Step) -> str:
-    return step.depends_on[0]
 
 
 def _end_of(step: Step, statuses: Statuses, entries: Mapping[str, StepEntry]) -> str:

@@ -1,5 +1,8 @@
 """A run that is given up undoes what it did, last things first, when the setting says so."""
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +164,98 @@ async def test_a_map_is_undone_item_by_item() -> None:
         ("bob@x.com", "undo 1: paid 1.0"),
     ]
     assert "Undone: m." in result["answer"]
+
+
+BACK = {"tool": "mail", "args": {"to": "ann@x.com", "text": "undo ${result}"}}
+
+
+@pytest.mark.parametrize("step_id", ["a'\"b", "a\\b", "步骤 1"])
+async def test_a_step_that_no_expression_can_name_is_undone(step_id: str) -> None:
+    shop = Shop()
+    await run(shop, {"goal": "g", "steps": [paid(step_id, 1), {**LOST, "depends_on": [step_id]}]})
+    assert [each["text"] for each in shop.did("mail")] == [f"undo {step_id}: paid 1.0"]
+
+
+async def test_what_undoes_an_unexpected_write_may_name_other_values_too() -> None:
+    shop = Shop()
+    back = {"tool": "mail", "args": {"to": "ann@x.com", "text": "${result} ${params.k} ${first}"}}
+    first = step("first", "read", {"page": "1"})
+    unexpected = step(
+        "a",
+        "pay",
+        {"to": "ann@x.com", "amount": 1},
+        expect="result == 'paid'",
+        compensate=back,
+        depends_on=["first"],
+    )
+    await run(shop, {"goal": "g", "params": {"k": "${x}"}, "steps": [first, unexpected]})
+    (sent,) = shop.did("mail")
+    assert sent["text"].startswith("paid 1.0 ${x} The refund")
+
+
+@pytest.mark.parametrize("fallback", ["read", "mail"])
+async def test_what_a_fallback_did_is_not_undone_as_if_the_step_had_done_it(fallback: str) -> None:
+    args = {"page": "1"} if fallback == "read" else {"to": "ann@x.com", "text": "sorry"}
+    shop = Shop(fails={"pay"})
+    step_a = step(
+        "a",
+        "pay",
+        {"to": "ann@x.com", "amount": 1},
+        fallback={"tool": fallback, "args": args},
+        compensate=BACK,
+    )
+    result = await run(shop, {"goal": "g", "steps": [step_a, {**LOST, "depends_on": ["a"]}]})
+    assert statuses(result)["a"] == "succeeded"
+    assert "a@undo" not in statuses(result)
+    assert [each["text"] for each in shop.did("mail") if "undo" in each["text"]] == []
+
+
+@pytest.mark.parametrize(("text", "sent"), [("undo a", ["undo a"]), ("undo ${result}", [])])
+async def test_a_write_that_its_fallback_followed_is_undone_without_the_fallbacks_result(
+    text: str, sent: list[str]
+) -> None:
+    shop = Shop()
+    step_a = step(
+        "a",
+        "pay",
+        {"to": "ann@x.com", "amount": 1},
+        expect="result == 'paid'",
+        fallback={"tool": "read", "args": {"page": "1"}},
+        compensate={"tool": "mail", "args": {"to": "ann@x.com", "text": text}},
+    )
+    result = await run(shop, {"goal": "g", "steps": [step_a, {**LOST, "depends_on": ["a"]}]})
+    assert [each["text"] for each in shop.did("mail")] == sent
+    assert ("a could not be undone" in result["reason"]) is (not sent)
+
+
+def _payments(*names: str, **more: Any) -> Json:
+    back = {"tool": "mail", "args": {"to": "${item}", "text": "undo ${result}"}}
+    inner = {"action": "tool", "tool": "pay", "args": {"to": "${item}", "amount": 1}, "compensate": back}
+    return {"id": "m", "action": "map", "over": list(names), "step": {**inner, **more}}
+
+
+async def test_items_of_a_map_that_a_spent_budget_stopped_are_undone() -> None:
+    shop = Shop()
+    plan = {"goal": "g", "steps": [_payments("ann@x.com", "bob@x.com", "cy@x.com")]}
+    result = await run(shop, plan, max_tool_calls=2, max_concurrency=1)
+    assert [each["to"] for each in shop.did("mail")] == ["ann@x.com", "bob@x.com"]
+    assert "Undone: m." in result["answer"]
+
+
+async def test_items_whose_write_gave_the_unexpected_are_undone_and_those_of_fallbacks_are_not() -> None:
+    shop = Shop()
+    other = {"tool": "read", "args": {"page": "1"}}
+    bad = {"amount": "${item == 'bob@x.com' ? 'none' : 1}", "to": "${item}"}
+    unexpected = _payments("ann@x.com", "cy@x.com", expect="item == 'cy@x.com'")
+    replaced = {**_payments("ann@x.com", "bob@x.com", args=bad, fallback=other), "id": "f"}
+    await run(shop, {"goal": "g", "steps": [unexpected, {**replaced, "depends_on": []}]}, max_concurrency=1)
+    assert sorted(each["to"] for each in shop.did("mail")) == ["ann@x.com", "ann@x.com", "cy@x.com"]
+
+
+async def test_a_clock_that_is_set_back_does_not_turn_the_order_round() -> None:
+    shop = Shop(fails={"look"})
+    built = graph(shop, compensate=True)
+    start, ticks = datetime(2026, 1, 1, tzinfo=UTC), count()
+    built.engine = replace(built.engine, now=lambda: start - timedelta(seconds=next(ticks)))
+    await built.ainvoke({"goal": "g", "plan": PLAN}, thread())
+    assert [each["text"] for each in shop.did("mail")] == ["undo b: paid 2.0", "undo a: paid 1.0"]
