@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.support import by_id, plan, planner, statuses
-from tests.acceptance4.support import Desk, Stored, problems, put, run, say, step
+from tests.acceptance4.support import Desk, Stored, each, inner, problems, put, run, say, step
 
 BAD = step("bad", "look", {"name": "x", "bad": ["x"]})
 
@@ -128,6 +128,43 @@ def test_a_write_of_an_unexpected_result_happened_and_is_undone() -> None:
     run(desk, plan(done_and_undone("a", expect="result == 'x'")), compensate=True, max_replans=0)
 
     assert desk.effects == ["a", "undo done a"]
+
+
+UNDO = {"tool": "put", "args": {"value": "undo ${result}"}}
+
+
+@pytest.mark.parametrize(
+    "fallback", [{"tool": "say", "args": {"value": 1}}, {"tool": "put", "args": {"value": 1}}]
+)
+def test_what_a_fallback_did_is_not_undone_in_the_name_of_the_step(fallback: dict[str, Any]) -> None:
+    desk = Desk()
+    own = step("a", "refuse", {"value": "x"}, fallback=fallback, compensate=UNDO)
+
+    run(desk, plan(own, {**BAD, "depends_on": ["a"]}), compensate=True, max_replans=0)
+
+    assert not [value for value in desk.effects if str(value).startswith("undo")]
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        {"expect": "index == 0"},
+        {"when": "index < 2 || item.size"},
+        {"fallback": {"tool": "refuse", "args": {"value": "f"}}},
+    ],
+)
+def test_what_items_have_done_is_undone_whatever_became_of_the_map(fails: dict[str, Any]) -> None:
+    desk = Desk()
+    value = plan(
+        each("m", ["p", "q"], inner("put", {"value": "${item}"}, compensate=UNDO, **fails)),
+        {**BAD, "depends_on": ["m"]},
+    )
+
+    run(desk, value, compensate=True, max_replans=0)
+
+    done = [value for value in desk.effects if not value.startswith("undo")]
+    assert sorted(desk.effects) == sorted([*done, *(f"undo done {value}" for value in done)])
+    assert sorted(done) == ["p", "q"]
 
 
 def test_undoing_is_checked_with_the_plan() -> None:
