@@ -3,7 +3,7 @@
 from typing import Any
 
 from checkpoints import StepEntry, StepError
-from graph.plan import History, Plan, PlanProblem, StepStatus, check_plan, parse_plan, splice
+from graph.plan import History, Plan, PlanProblem, PlanStep, StepStatus, check_plan, parse_plan, splice
 from graph.state import GraphState
 from nodes.history import history_of
 from nodes.revisions import adopt
@@ -19,8 +19,10 @@ async def expand(session: RunSession, state: GraphState) -> dict[str, Any]:
     plan, history = board.plan, await history_of(session, state.get("failed_calls") or ())
     written = (await session.load()).plans
     for step_id in state["dispatch"]["steps"]:
-        if plan.revision + 1 in written:  # the process ended between the plan and the checkpoint
-            plan = Plan.from_json(written[plan.revision + 1])
+        following = written.get(plan.revision + 1)
+        after = Plan.from_json(following) if following is not None else None
+        if after is not None and _has_its_steps(after, step_id):
+            plan = after  # the process ended between the plan and the checkpoint
             continue
         part = _planned_part(plan, board.entries[step_id])
         problems = part_problems(session, plan, step_id, part, history)
@@ -36,6 +38,8 @@ def part_problems(
     session: RunSession, plan: Plan, step_id: str, part: Plan, history: History
 ) -> list[PlanProblem]:
     """What keeps `part` from taking its place in the plan, under the ids that it uses itself."""
+    if not part.steps:
+        return [PlanProblem("empty", None, "the plan has no steps; give at least one, or the answer itself")]
     try:
         revised = splice(plan, step_id, part)
     except ValueError as fault:
@@ -47,6 +51,10 @@ def part_problems(
         for each in found
         if each.step_id is None or each.step_id.startswith(new) or each.step_id == step_id
     ]
+
+
+def _has_its_steps(plan: Plan, step_id: str) -> bool:
+    return any(s.id == step_id and isinstance(s, PlanStep) and bool(s.sub_steps) for s in plan.steps)
 
 
 def _planned_part(plan: Plan, entry: StepEntry) -> Plan:

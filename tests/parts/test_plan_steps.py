@@ -196,3 +196,14 @@ async def test_a_part_that_was_planned_before_the_process_ended_is_not_planned_a
     assert len(model.prompts) == 1
     assert len(shop.did("mail")) == 1
     assert (document["plan"]["revision"], len(document["plan"]["steps"])) == (2, 4)
+
+
+async def test_a_part_without_steps_goes_back_and_never_goes_round_in_a_circle() -> None:
+    empty: Json = {"plan": {"steps": []}}
+    model = says(empty, empty, LOOK_AND_MAIL)
+    document = await graph(Shop(), model).ainvoke(
+        {"goal": "care for order A1", "plan": plan(part())}, {**thread(), "recursion_limit": 40}
+    )
+    assert document["status"] == "succeeded", document["reason"]
+    assert "the plan has no steps" in model.prompts[1]
+    assert document["plan"]["revision"] == 2
