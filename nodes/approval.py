@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from checkpoints import UNEXPECTED_RESULT, StepEntry, StepError
-from graph.plan import AgentStep, MapStep, StepStatus
+from graph.plan import AgentStep, MapStep, StepStatus, fallback_step
 from graph.state import (
     RESPONSE_SCHEMA,
     ApprovalError,
@@ -22,8 +22,9 @@ from nodes.decide.approvals import decided_call, decision_from, standing_after, 
 from nodes.lanes.arguments import resolved_args
 from nodes.lanes.conditions import expectation
 from nodes.lanes.fallback import gone_over
+from nodes.lanes.map_calls import inner_of, item_work, listed
 from nodes.lanes.rebuild import ensure_board, read_state
-from nodes.lanes.results import blank_entry
+from nodes.lanes.results import Result, blank_entry
 from nodes.lanes.work import Work, work_of
 from nodes.progress import step_states
 from nodes.session import RunSession
@@ -87,6 +88,19 @@ async def _as_expected(session: RunSession, work: Work) -> StepEntry:
     return await gone_over(session, replace(work, entry=lost), error)
 
 
+async def _part_as_expected(session: RunSession, work: Work, part: StepEntry) -> StepEntry:
+    """The entry of a call within a step; that of a map's item is held against what its step expects."""
+    step = work.step
+    if not isinstance(step, MapStep) or part.item is None or part.status is not StepStatus.SUCCEEDED:
+        return part
+    items = await listed(session, work)
+    if part.step_id != step.id or isinstance(items, Result) or part.item >= len(items):
+        return part
+    of_item = item_work(session, work, inner_of(work), items, part.item)
+    other = fallback_step(of_item.step) if part.fallback is not None else None
+    return await _as_expected(session, replace(of_item, step=other or of_item.step, entry=part))
+
+
 async def _write_down(
     session: RunSession, request: Request, decision: Decision, standing: Decision
 ) -> dict[str, Any]:
@@ -102,6 +116,7 @@ async def _write_down(
     has_parts = isinstance(step, (AgentStep, MapStep))
     parts = decided_call(board.entries.values(), step.id, decision) if has_parts else []
     if parts:
+        parts = [await _part_as_expected(session, work_of(session, step), part) for part in parts]
         # The step goes on behind the call that was in doubt; it has not ended with it.
         board.entries.update((part.key, part) for part in parts)
         changes = {"approval": dict(decision), "status": StepStatus.PENDING, "error": None}

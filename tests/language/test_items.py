@@ -1,6 +1,10 @@
 """Conditions, expectations and fallbacks of a map's items."""
 
-from tests.language.support import Desk, breaks, gives, row, step
+from typing import Any
+
+import pytest
+
+from tests.language.support import Desk, breaks, gets_lost, gives, row, step
 
 
 def each(of: object, tool: str, **more: object) -> dict[str, object]:
@@ -58,3 +62,21 @@ async def test_a_map_that_is_not_taken_asks_and_does_nothing(desk: Desk) -> None
     document = await desk.run(each([1, 2], "send") | {"when": "!params.go"}, params={"go": True})
 
     assert (row(document, "all")["status"], desk.office.calls) == ("not_taken", [])
+
+
+@pytest.mark.parametrize("fallback", [None, {"tool": "ask", "args": {"of": "instead of ${item}"}}])
+async def test_what_a_person_says_an_item_gave_is_held_against_what_is_expected(
+    desk: Desk, fallback: dict[str, Any] | None
+) -> None:
+    desk.office.does["send:2"] = gets_lost
+    more = {"fallback": fallback} if fallback else {}
+    await desk.run(each([1, 2], "send", expect="result.of == item", **more) | {"min_success": 1})
+
+    document = await desk.resume({"all": {"decision": "happened", "result": {"of": 7}}})
+
+    given = row(document, "all")["output"]
+    assert desk.office.did("send") == [1, 2]
+    assert [effect["item"] for effect in document["effects"]] == [0, 1]
+    assert desk.office.did("ask") == (["instead of 2"] if fallback else [])
+    codes = [failure["code"] for failure in given["failures"]]
+    assert codes == ([] if fallback else ["unexpected_result"])
