@@ -27,7 +27,7 @@ from nodes.decide.outcome import cancel_rest, final_status
 from nodes.decide.premises import deviations
 from nodes.lanes.arguments import scope_of
 from nodes.lanes.map_calls import listed
-from nodes.lanes.work import Work, work_of
+from nodes.lanes.work import Work
 from nodes.revisions import adopt
 from nodes.session import RunSession
 
@@ -118,7 +118,8 @@ async def _args(session: RunSession, step: Step, entry: StepEntry) -> dict[str, 
 
 async def _items_done(session: RunSession, step: MapStep) -> list[JSON]:
     """What is known of each item that was done; the board holds their entries without their results."""
-    items = await listed(session, work_of(session, step))
+    own = Work(step, session.require_board().entries[step.id])  # the map, also where its fallback took over
+    items = await listed(session, own)
     entries = items_of(step.id, (await session.journal.load()).steps.values())
     return [
         await _item_done(session, items[entry.item], entry)

@@ -252,6 +252,20 @@ async def test_items_whose_write_gave_the_unexpected_are_undone_and_those_of_fal
     assert sorted(each["to"] for each in shop.did("mail")) == ["ann@x.com", "ann@x.com", "cy@x.com"]
 
 
+async def test_items_of_a_map_whose_fallback_took_over_are_undone() -> None:
+    shop = Shop()
+    made = _payments("ann@x.com", "bob@x.com", when="item == 'ann@x.com'")
+    back = {"tool": "read", "args": {"page": "1"}}
+    plan = {
+        "goal": "g",
+        "steps": [{**made, "min_success": 2, "fallback": back}, {**LOST, "depends_on": ["m"]}],
+    }
+    result = await run(shop, plan)
+    assert [each["to"] for each in shop.did("mail")] == ["ann@x.com"]
+    assert statuses(result)["m"] == "succeeded"
+    assert "Undone: m." in result["answer"]
+
+
 async def test_a_clock_that_is_set_back_does_not_turn_the_order_round() -> None:
     shop = Shop(fails={"look"})
     built = graph(shop, compensate=True)
