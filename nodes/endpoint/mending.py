@@ -5,12 +5,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
-from graph.plan import AgentStep, LlmStep, ToolStep, references
+from graph.plan import AgentStep, LlmStep, MapStep, PlanStep, ToolStep, references
 from nodes.endpoint.argument_schema import kinds, options
 from nodes.endpoint.near_json import NotReadable, read_value
 from tools import RegisteredTool, ToolRegistry
 
-_KNOWN_FIELDS = frozenset(name for kind in (ToolStep, LlmStep, AgentStep) for name in kind.model_fields)
+_KINDS = (ToolStep, LlmStep, AgentStep, MapStep, PlanStep)
+_KNOWN_FIELDS = frozenset(name for kind in _KINDS for name in kind.model_fields)
 _NULL_SAYS_NOTHING = ("require_approval", "optional", "on_dependency_failure", "verify", "when")
 """Fields that a plan's schema makes a model give, with null for what it does not want to say."""
 

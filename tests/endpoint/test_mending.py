@@ -157,3 +157,10 @@ async def test_what_is_not_mended_goes_back_with_codes_and_step_ids() -> None:
     told = server.requests[1]["messages"][-1]["content"]
     assert "bad_plan in s2" in told
     assert "risk" in told
+
+
+def test_an_empty_list_to_go_over_is_no_stranger() -> None:
+    given = {"id": "m", "action": "map", "over": [], "step": {"action": "llm", "instruction": "say ${item}"}}
+    (step,), notes = mend(given)
+    assert step == given
+    assert notes == []
