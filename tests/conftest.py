@@ -3,10 +3,14 @@
 import ipaddress
 import os
 import socket
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support.transitions import WatchedJournal
 
 # Machines that run tests are shared, and slow at times. Under CI hypothesis draws the same examples again.
 settings.register_profile("planrail", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -43,6 +47,20 @@ def _no_network_but_loopback(request: pytest.FixtureRequest, monkeypatch: pytest
         connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect_to_loopback)
+
+
+@pytest.fixture(autouse=True)
+def _steps_change_as_the_table_says(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Whatever a test has graphs do, their journals show no change of a step that the table lacks."""
+    if request.node.get_closest_marker("benchmark") is not None:
+        yield
+        return
+    broken: list[str] = []
+    monkeypatch.setattr("graph.running.Journal", partial(WatchedJournal, broken=broken))
+    yield
+    assert not broken
 
 
 def _is_loopback(host: str) -> bool:

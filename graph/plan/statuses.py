@@ -47,7 +47,9 @@ _OPEN = frozenset({_S.PENDING, _S.RUNNING, _S.WAITING, _S.UNKNOWN})
 
 STEP_TRANSITIONS: Mapping[StepStatus, frozenset[StepStatus]] = MappingProxyType(
     {
-        _S.PENDING: frozenset({_S.RUNNING, _S.WAITING, _S.SKIPPED, _S.NOT_TAKEN, _S.FAILED, _S.CANCELLED}),
+        _S.PENDING: frozenset(
+            {_S.RUNNING, _S.WAITING, _S.SUCCEEDED, _S.SKIPPED, _S.NOT_TAKEN, _S.FAILED, _S.CANCELLED}
+        ),
         _S.RUNNING: frozenset(
             {_S.SUCCEEDED, _S.FAILED, _S.UNKNOWN, _S.PENDING, _S.WAITING, _S.CANCELLED, _S.SKIPPED}
         ),
@@ -63,4 +65,8 @@ STEP_TRANSITIONS: Mapping[StepStatus, frozenset[StepStatus]] = MappingProxyType(
         _S.CANCELLED: frozenset(),
     }
 )
-"""A failed or rejected step is never taken up again: a replan makes a new step."""
+"""A failed or rejected step is never taken up again: a replan makes a new step.
+
+A step may succeed without having run: by the kept result of an equal call, or by what the steps of its part
+gave.
+"""
