@@ -11,7 +11,11 @@ from graph.plan.json_values import JSON
 from graph.plan.statuses import RunStatus, StepStatus
 
 ENTRY_FORMAT = 1
-"""Version of the records below; a record that gains or changes a field gets the next one."""
+"""Version of the records below.
+
+A field may be added, with a default: entries without it still open, and an older planrail refuses those with
+it by name. A field that goes away, must be given, or means something else takes the next number.
+"""
 
 UNEXPECTED_RESULT = "unexpected_result"
 """The code of a step whose call did its work and whose result is not what the plan expects."""

@@ -83,7 +83,8 @@ def record(kind: type[E], stored: dict[str, Any], where: str) -> E:
     except ValidationError as error:
         fields = ", ".join(sorted({str(problem["loc"][0]) for problem in error.errors() if problem["loc"]}))
         raise StoreFormatError(
-            f"{where} is damaged or of another version (see {fields}); restore the database from a copy"
+            f"{where} is damaged or of another version (see {fields}); upgrade planrail, or restore the "
+            "database from a copy"
         ) from error
 
 

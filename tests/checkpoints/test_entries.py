@@ -170,6 +170,68 @@ def test_full_entries_come_back_equal() -> None:
     assert record(RunEntry, json.loads(json.dumps(to_stored(whole))), "it") == whole
 
 
+STEP_OF_FORMAT_1: dict[str, JSON] = {
+    "format": 1,
+    "run_id": "run-1",
+    "plan_id": "plan-1",
+    "revision": 2,
+    "step_id": "s1",
+    "item": 3,
+    "action": "tool",
+    "tool": "refund",
+    "effect": "write",
+    "status": "unknown",
+    "attempts": 2,
+    "input_ref": {"digest": "d", "bytes": 1, "preview": "p"},
+    "output_ref": {"digest": "e", "bytes": 1, "preview": "q"},
+    "error": {"kind": "unknown", "code": "timeout", "message": "m"},
+    "idempotency_key": "k",
+    "started_at": "2026-03-01T12:00:00+00:00",
+    "ended_at": "2026-03-01T12:00:00+00:00",
+    "input_tokens": 1,
+    "output_tokens": 7,
+    "model_calls": 1,
+    "note": "n",
+    "approval": {"by": "me"},
+}
+RUN_OF_FORMAT_1: dict[str, JSON] = {
+    "format": 1,
+    "run_id": "run-1",
+    "goal": "逾期订单",
+    "plan_id": "plan-1",
+    "revision": 2,
+    "status": "partial",
+    "success": False,
+    "answer": "a",
+    "reason": "r",
+    "replans": 1,
+    "pending": [{"id": "x"}],
+    "usage": {"tokens": 3},
+    "created_at": "2026-03-01T12:00:00+00:00",
+    "updated_at": "2026-03-01T12:00:00+00:00",
+}
+
+
+@pytest.mark.parametrize(("kind", "stored"), [(StepEntry, STEP_OF_FORMAT_1), (RunEntry, RUN_OF_FORMAT_1)])
+def test_an_entry_with_the_fields_of_the_first_version_opens_and_is_stored_so_again(
+    kind: type[StepEntry] | type[RunEntry], stored: dict[str, JSON]
+) -> None:
+    assert to_stored(record(kind, stored, "it")) == stored
+
+
+@pytest.mark.parametrize(
+    ("kind", "needed"),
+    [
+        (StepEntry, {"run_id", "plan_id", "revision", "step_id", "action", "status"}),
+        (RunEntry, {"run_id", "goal", "status", "created_at", "updated_at"}),
+    ],
+)
+def test_no_field_must_be_given_that_the_first_version_did_not_write(
+    kind: type[StepEntry] | type[RunEntry], needed: set[str]
+) -> None:
+    assert {name for name, field in kind.model_fields.items() if field.is_required()} == needed
+
+
 def test_an_entry_is_stored_without_what_it_does_not_say() -> None:
     assert to_stored(step(tool=None, effect=None)) == {
         "format": 1,
@@ -189,7 +251,7 @@ def test_an_entry_is_stored_without_what_it_does_not_say() -> None:
         ({"format": 2, "$json": "{}"}, "has format 2"),
         ({"step_id": "s1"}, "it has no format number; restore"),
         (to_stored(step()) | {"status": "odd"}, "damaged or of another version \\(see status\\)"),
-        (to_stored(step()) | {"colour": "red"}, "damaged or of another version \\(see colour\\)"),
+        (to_stored(step()) | {"colour": "red"}, "of another version \\(see colour\\); upgrade planrail, or"),
     ],
 )
 def test_an_entry_that_cannot_be_read_says_why(stored: dict[str, Any], message: str) -> None:
