@@ -9,7 +9,7 @@ from graph.plan.limits import PlanLimits
 from graph.plan.messages import did_you_mean, shown
 from graph.plan.models import UNDO_AUTHOR, Plan
 from graph.plan.splice import depth_of, last_sub_steps
-from graph.plan.steps import MapStep, PlanStep, Step
+from graph.plan.steps import MAX_ID_CHARS, MapStep, PlanStep, Step
 from graph.plan.undo import UNDO_SUFFIX
 
 _SHOWN_CYCLE = 20
@@ -25,6 +25,11 @@ def structure_problems(plan: Plan, open_steps: Sequence[Step], limits: PlanLimit
         if step_id.endswith(UNDO_SUFFIX) and plan.author != UNDO_AUTHOR:
             message = f"ids that end in {UNDO_SUFFIX} stand for what undoes a step; choose another id"
             yield PlanProblem("reserved_id", step_id, message)
+        if len(step_id) > MAX_ID_CHARS and not step_id.endswith(UNDO_SUFFIX):
+            message = (
+                f"the id {shown(step_id)} has {len(step_id)} characters, at most {MAX_ID_CHARS} are allowed"
+            )
+            yield PlanProblem("bad_plan", step_id, message)
     names = list(counts)
     for step in open_steps:
         yield from _dependency_problems(step, counts, names)

@@ -18,6 +18,11 @@ from graph.plan.json_values import JSON
 from graph.plan.references import whole_reference
 from graph.plan.risk import Risk
 
+MAX_ID_CHARS = 200
+"""Characters of an id that a plan gives a step; what a step is undone by has its id and a few more."""
+
+_SUFFIX_CHARS = 20
+
 
 class OnDependencyFailure(StrEnum):
     """What becomes of a step when a step it depends on fails."""
@@ -52,7 +57,7 @@ class StepBase(Frozen):
     """
 
     action: str
-    id: str = Field(min_length=1, max_length=200)
+    id: str = Field(min_length=1, max_length=MAX_ID_CHARS + _SUFFIX_CHARS)
     title: str = ""
     depends_on: tuple[str, ...] = ()
     when: str | None = Field(default=None, min_length=1)

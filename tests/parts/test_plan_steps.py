@@ -207,3 +207,11 @@ async def test_a_part_without_steps_goes_back_and_never_goes_round_in_a_circle()
     assert document["status"] == "succeeded", document["reason"]
     assert "the plan has no steps" in model.prompts[1]
     assert document["plan"]["revision"] == 2
+
+
+async def test_ids_that_grow_too_long_in_their_place_go_back() -> None:
+    long: Json = {"plan": {"steps": [step("n" * 199, "look", {"order": "A1"})]}}
+    model = says(long, LOOK_AND_MAIL)
+    document = await run(Shop(), plan(part()), model)
+    assert document["status"] == "succeeded", document["reason"]
+    assert "has 201 characters, at most 200 are allowed" in model.prompts[1]

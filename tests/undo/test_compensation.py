@@ -169,7 +169,7 @@ async def test_a_map_is_undone_item_by_item() -> None:
 BACK = {"tool": "mail", "args": {"to": "ann@x.com", "text": "undo ${result}"}}
 
 
-@pytest.mark.parametrize("step_id", ["a'\"b", "a\\b", "步骤 1"])
+@pytest.mark.parametrize("step_id", ["a'\"b", "a\\b", "步骤 1", "n" * 200])
 async def test_a_step_that_no_expression_can_name_is_undone(step_id: str) -> None:
     shop = Shop()
     await run(shop, {"goal": "g", "steps": [paid(step_id, 1), {**LOST, "depends_on": [step_id]}]})
