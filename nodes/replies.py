@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, best_match
@@ -16,7 +16,11 @@ from nodes.endpoint.near_json import EndsEarly, NotReadable, read_value
 THINK_END = "</think>"
 THINK_START = "<think>"
 MAX_OBJECTS = 200
+_FAULT_CHARS = 500
+"""Of what a schema finds wrong: the message shows the value, which may be the whole reply."""
 FENCE = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\r?\n")
+
+T = TypeVar("T")
 
 
 def _no_constant(name: str) -> Any:
@@ -132,7 +136,7 @@ def read_step_output(step: LlmStep | AgentStep, reply: AIMessage) -> Any:
         return _choice(text, step.choices)
     if step.output_schema is None:
         return text.strip()
-    return _structured(text, step.output_schema)
+    return fitting(json_object_in(text), step.output_schema)
 
 
 def fitting_answer(step: LlmStep | AgentStep, result: Any) -> Any:
@@ -140,7 +144,7 @@ def fitting_answer(step: LlmStep | AgentStep, result: Any) -> Any:
     if step.choices is not None:
         return _choice(result if isinstance(result, str) else "", step.choices)
     if step.output_schema is not None:
-        return _fitting(result, step.output_schema)
+        return fitting(result, step.output_schema)
     return result.strip() if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
 
 
@@ -152,16 +156,13 @@ def _choice(text: str, choices: tuple[str, ...]) -> str:
     raise BadReply(f"answer with exactly one of: {', '.join(choices)}")
 
 
-def _structured(text: str, schema: Mapping[str, Any]) -> Any:
-    return _fitting(json_object_in(text), schema)
-
-
-def _fitting(value: Any, schema: Mapping[str, Any]) -> Any:
+def fitting(value: T, schema: Mapping[str, Any]) -> T:
+    """The value itself; raises BadReply when it does not fit the JSON schema."""
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
-        raise BadReply(f"the step's output_schema is itself not valid: {error.message}") from None
+        raise BadReply(f"the schema asked for is itself not valid: {error.message}") from None
     fault = best_match(Draft202012Validator(schema).iter_errors(value))
     if fault is not None:
-        raise BadReply(f"{fault.json_path}: {fault.message}")
+        raise BadReply(f"{fault.json_path}: {fault.message[:_FAULT_CHARS]}")
     return value

@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, best_match
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
@@ -15,7 +13,7 @@ from nodes.endpoint.objects import object_of, said
 from nodes.endpoint.request import Options, calls_tools, speaks_openai
 from nodes.endpoint.strict import strict_form, without_absent
 from nodes.models import Ask, ask
-from nodes.replies import BadReply
+from nodes.replies import BadReply, fitting
 from nodes.session import RunSession
 from tools import CallFailed
 
@@ -105,18 +103,6 @@ def _afresh(messages: Sequence[BaseMessage], words: str) -> list[BaseMessage]:
     """The question with these words at its end; some endpoints take no two messages of one side in a row."""
     *before, question = messages
     return [*before, HumanMessage(f"{question.text}\n\n{words}")]
-
-
-def fitting(answer: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer itself; raises BadReply when it does not fit the schema."""
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        raise BadReply(f"the schema asked for is itself not valid: {error.message}") from None
-    fault = best_match(Draft202012Validator(schema).iter_errors(answer))
-    if fault is not None:
-        raise BadReply(f"{fault.json_path}: {fault.message[:500]}")
-    return answer
 
 
 def methods_of(model: BaseChatModel, chosen: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from nodes.decide.candidates import Want, known_values, wants
 from nodes.decide.filling import filling_fault, filling_schema
 from nodes.decide.healing import Healing, failing, healed_by, healing_of, healing_schema
 from nodes.endpoint.strict import without_absent
-from nodes.endpoint.structured import OUTPUT_REJECTED, Form, ask_object, fitting
+from nodes.endpoint.structured import OUTPUT_REJECTED, Form, ask_object
 from nodes.lanes.admission import GLOBAL_CAP, Demand
 from nodes.lanes.arguments import inputs_of, resolved_args, scope_of
 from nodes.lanes.facts import sources_for
@@ -22,7 +22,7 @@ from nodes.lanes.results import Result, failed
 from nodes.lanes.run import StepRun
 from nodes.models import Ask
 from nodes.prompts import data_block
-from nodes.replies import BadReply
+from nodes.replies import BadReply, fitting
 from tools import CallFailed, RegisteredTool
 
 FILL = """You complete the arguments of one tool call, a step of a larger task. Take the values from the
