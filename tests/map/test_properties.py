@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodes.decide.map_items import Tally, enough
+from tests.properties.drawing import BEHAVIOURS, READS
 from tests.properties.durable import Memory
 from tests.properties.harness import NO_FAULT, Fault, Harness
-from tests.properties.specs import _BEHAVIOURS, _READS, Behaviour, Form, Kind, Spec
+from tests.properties.specs import Behaviour, Form, Kind, Spec
 from tests.properties.test_runs import FAULTS, QUIET
 
 _FALLBACKS = (Behaviour.OK, Behaviour.SOFT, Behaviour.HARD)
@@ -99,7 +100,7 @@ def maps(draw: st.DrawFn, *, most: int) -> tuple[RandomMap, ...]:
     for name in ("m", "n")[: draw(st.integers(1, 2))]:
         kind = draw(st.sampled_from(KINDS))
         other = draw(st.sampled_from([None, Kind.LOOK, Kind.PUT]))
-        behaviours = _BEHAVIOURS.get(kind, _READS)
+        behaviours = BEHAVIOURS.get(kind, READS)
         if kind is Kind.PUT and other is Kind.PUT:
             # After a kill nobody knows what became of a write under a key: another then need not follow it.
             behaviours = tuple(each for each in behaviours if each is not Behaviour.NEVER)

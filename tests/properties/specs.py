@@ -1,18 +1,17 @@
 """Random plans as data that both the product and the reference model read."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
-
-from hypothesis import strategies as st
 
 MAX_ATTEMPTS = 3
 CAPPED_AT = 2
 
 
 class Kind(StrEnum):
-    """What a step does; the tools' names, and llm."""
+    """What a step does; the tools' names, llm, map and plan."""
 
     LOOK = "look"
     LOOK_CAPPED = "look_capped"
@@ -20,6 +19,8 @@ class Kind(StrEnum):
     PUT = "put"
     PUT_ONCE = "put_once"
     LLM = "llm"
+    MAP = "map"
+    PLAN = "plan"
 
     @property
     def writes(self) -> bool:
@@ -42,19 +43,18 @@ class Behaviour(StrEnum):
         return self in (Behaviour.NEVER, Behaviour.HARD)
 
 
-_BEHAVIOURS = {
-    Kind.PUT: (Behaviour.OK, Behaviour.OK, Behaviour.LATE, Behaviour.SOFT, Behaviour.NEVER, Behaviour.HARD),
-    Kind.PUT_ONCE: (
-        Behaviour.OK,
-        Behaviour.OK,
-        Behaviour.DOUBT_DONE,
-        Behaviour.DOUBT_NOT_DONE,
-        Behaviour.SOFT,
-        Behaviour.NEVER,
-        Behaviour.HARD,
-    ),
-}
-_READS = (Behaviour.OK, Behaviour.OK, Behaviour.OK, Behaviour.SOFT, Behaviour.NEVER, Behaviour.HARD)
+class Reply(StrEnum):
+    """What the planner's model says of a part; MENDED is a plan once a faulty one has come back."""
+
+    PLAN = "plan"
+    MENDED = "mended"
+    ANSWER = "answer"
+    CANNOT = "cannot"
+    NONSENSE = "nonsense"
+
+    @property
+    def plans(self) -> bool:
+        return self in (Reply.PLAN, Reply.MENDED)
 
 
 class Condition(StrEnum):
@@ -65,14 +65,14 @@ class Condition(StrEnum):
     THERE = "there"
     ABSENT = "absent"
 
-    def written(self, name: str | None) -> str:
+    def written(self, name: str | None, step_id: str | None) -> str:
         if name is None:
             return "params.go" if self in (Condition.SAME, Condition.THERE) else "!params.go"
         match self:
             case Condition.SAME:
-                return f"{name}.step == '{name}'"
+                return f"{name}.step == '{step_id}'"
             case Condition.OTHER:
-                return f"${{{name}.step != '{name}'}}"
+                return f"${{{name}.step != '{step_id}'}}"
             case Condition.THERE:
                 return f"{name} != null"
             case Condition.ABSENT:
@@ -105,25 +105,34 @@ class Spec:
     """One step of a random plan. `failures` is how many first calls fail softly; `pace` is its length.
 
     `when` is asked of the dependency `looks_at`; `expects` tells whether what is expected will be met.
-    `fallback` is the call in its place, as a step that is called `IDf`.
+    `fallback` is the call in its place, as a step that is called `IDf`, and `undo` the call that undoes it,
+    `IDu`. A map has `items` of the kind `inner`, `ID#INDEX`, with calls of their own beside them; a plan step
+    has the steps of its `part`, `ID.NAME`, and the planner's `reply`.
     """
 
     id: str
     kind: Kind
-    depends_on: tuple[str, ...]
-    policy: str
-    optional: bool
-    refers_to: str | None
-    form: Form
-    behaviour: Behaviour
-    failures: int
-    pace: int
-    session: str
-    answer: Answer | None
+    depends_on: tuple[str, ...] = ()
+    policy: str = "abort"
+    optional: bool = False
+    refers_to: str | None = None
+    form: Form = Form.WHOLE
+    behaviour: Behaviour = Behaviour.OK
+    failures: int = 1
+    pace: int = 0
+    session: str = "a"
+    answer: Answer | None = None
     when: Condition | None = None
     looks_at: str | None = None
     expects: bool | None = None
     fallback: "Spec | None" = None
+    undo: "Spec | None" = None
+    inner: Kind = Kind.LOOK
+    items: tuple["Spec", ...] = ()
+    taken: tuple[bool, ...] = ()
+    min_success: float | None = None
+    part: tuple["Spec", ...] = ()
+    reply: Reply = Reply.PLAN
 
     def __repr__(self) -> str:
         """One line, because a failing example holds up to twelve."""
@@ -131,29 +140,98 @@ class Spec:
         refers = f" {self.written_value}" if self.refers_to else ""
         how = f" {self.behaviour.value} {self.failures}" if self.behaviour is not Behaviour.OK else ""
         extra = " optional" if self.optional else ""
-        extra += f" when {self.when.written(self.looks_at)}" if self.when else ""
+        extra += f" when {self.when.written(self.looks_at, self.looks_at)}" if self.when else ""
         extra += "" if self.expects is None else f" expects {self.expects}"
         extra += f" else {self.fallback}" if self.fallback else ""
+        extra += f" undone by {self.undo}" if self.undo else ""
+        extra += f" {self._held}" if self.kind in (Kind.MAP, Kind.PLAN) else ""
         asks = f" {self.answer}" if self.answer else ""
         return f"<{self.id} {self.kind.value}{needs}{refers}{how}{extra}{asks} pace {self.pace}>"
+
+    @property
+    def _held(self) -> str:
+        if self.kind is Kind.PLAN:
+            return f"{self.reply.value} {list(self.part)}"
+        takes = "".join("+" if take else "-" for take in self.taken)
+        return f"of {self.inner.value} {list(self.items)} {takes} min {self.min_success}"
 
     def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
         printer.text(repr(self))
 
+    @property
+    def name(self) -> str:
+        """Its id in the plan that it was written in."""
+        return self.id.rpartition(".")[2]
+
+    def is_beside(self, other: str) -> bool:
+        """Whether another step was written in the same plan."""
+        return self.id.rpartition(".")[0] == other.rpartition(".")[0]
+
+    def named(self, other: str) -> str:
+        """What an expression of this step calls another step, or its own result."""
+        if self.is_beside(other):
+            return other.rpartition(".")[2]
+        return f"steps['{other}']" if "." in other else other
+
+    def within(self, at_hand: AbstractSet[str]) -> "Spec":
+        """The step as the planner of its part writes it, which knows only these results beside its own."""
+
+        def kept(other: str | None) -> str | None:
+            return other if other is not None and (self.is_beside(other) or other in at_hand) else None
+
+        return replace(
+            self,
+            depends_on=tuple(dep for dep in self.depends_on if kept(dep)),
+            refers_to=kept(self.refers_to),
+            looks_at=kept(self.looks_at),
+            fallback=self.fallback and self.fallback.within(at_hand),
+        )
+
     def to_json(self) -> dict[str, Any]:
         shared: dict[str, Any] = {
-            "id": self.id,
-            "depends_on": list(self.depends_on),
+            "id": self.name,
+            "depends_on": [dep.rpartition(".")[2] if self.is_beside(dep) else dep for dep in self.depends_on],
             "on_dependency_failure": self.policy,
             "optional": self.optional,
             "require_approval": self.answer is not None,
-            "when": self.when.written(self.looks_at) if self.when else None,
+            "when": self._written_condition,
             "expect": self._written_expectation,
             "fallback": self.fallback.to_call() if self.fallback else None,
+            "compensate": self.undo.to_call() if self.undo else None,
         }
-        if self.kind is Kind.LLM:
-            return {**shared, "action": "llm", "instruction": f"{self.id}: {self.written_value}"}
-        return {**shared, "action": "tool", **self.to_call()}
+        match self.kind:
+            case Kind.LLM:
+                return {**shared, "action": "llm", "instruction": f"{self.id}: {self.written_value}"}
+            case Kind.PLAN:
+                return {**shared, "action": "plan", "goal": f"{self.id}: {self.written_value}"}
+            case Kind.MAP:
+                mapped = {"over": self.items_with(self.written_value), "step": self._item_json}
+                return {**shared, "action": "map", "min_success": self.min_success, **mapped}
+            case _:
+                return {**shared, "action": "tool", **self.to_call()}
+
+    def items_with(self, value: Any) -> list[dict[str, Any]]:
+        """The list that a map goes over."""
+        pairs = zip(self.items, self.taken, strict=True)
+        return [
+            {"step": each.id, "value": value, "take": take, "else": f"{each.id}f", "undo": f"{each.id}u"}
+            for each, take in pairs
+        ]
+
+    @property
+    def _item_json(self) -> dict[str, Any]:
+        if self.inner is Kind.LLM:
+            return {"action": "llm", "instruction": "${item.step}: ${item.value}", "when": "item.take"}
+        args = {"step": "${item.step}", "value": "${item.value}"}
+        found = {"action": "tool", "tool": self.inner.value, "args": args, "when": "item.take"}
+        first = self.items[0] if self.items else None
+        if first is not None and first.fallback is not None:
+            args = {"step": "${item['else']}", "value": "${item.value}"}
+            found["fallback"] = {"tool": first.fallback.kind.value, "args": args}
+        if first is not None and first.undo is not None:
+            args = {"step": "${item.undo}", "value": "${result.value}"}
+            found["compensate"] = {"tool": first.undo.kind.value, "args": args}
+        return found
 
     def to_call(self) -> dict[str, Any]:
         args = {"step": self.id, "value": self.written_value}
@@ -162,28 +240,46 @@ class Spec:
         return {"tool": self.kind.value, "args": args}
 
     @property
+    def _written_condition(self) -> str | None:
+        if self.when is None:
+            return None
+        return self.when.written(self.looks_at and self.named(self.looks_at), self.looks_at)
+
+    @property
     def _written_expectation(self) -> str | None:
         if self.expects is None:
             return None
         if self.kind is Kind.LLM:
             return "size(result) > 0" if self.expects else "size(result) == 0"
+        if self.kind is Kind.MAP:
+            return "size(result.results) >= 0" if self.expects else "size(result.results) < 0"
+        if self.kind is Kind.PLAN:
+            return "params.go" if self.expects else "!params.go"
         return f"result.step == '{self.id}'" if self.expects else f"result.stop == '{self.id}'"
 
     @property
     def written_value(self) -> Any:
         if self.refers_to is None:
             return self.literal
+        name = self.named(self.refers_to)
         match self.form:
             case Form.WHOLE:
-                return f"${{{self.refers_to}}}"
+                return f"${{{name}}}"
             case Form.FIELD:
-                return f"${{{self.refers_to}.value}}"
+                return f"${{{name}.value}}"
             case Form.TEXT:
-                return f"got ${{{self.refers_to}.step}}!"
+                return f"got ${{{name}.step}}!"
 
     @property
     def literal(self) -> Any:
-        return int(self.id[1:].removesuffix("f"))
+        return int("".join(char for char in self.id if char.isdigit()))
+
+    def everyone(self) -> Iterator["Spec"]:
+        """It and all that it holds: whoever is called by a name of its own."""
+        yield self
+        for each in (self.fallback, self.undo, *self.items, *self.part):
+            if each is not None:
+                yield from each.everyone()
 
 
 def plan_json(specs: tuple[Spec, ...]) -> dict[str, Any]:
@@ -191,67 +287,6 @@ def plan_json(specs: tuple[Spec, ...]) -> dict[str, Any]:
     return {"goal": "a random errand", "params": {"go": True}, "steps": steps}
 
 
-def with_fallbacks(specs: Iterable[Spec]) -> dict[str, Spec]:
-    """Steps and what they fall back to, by the names they go by in calls."""
-    known = list(specs)
-    return {spec.id: spec for spec in (*known, *(each.fallback for each in known if each.fallback))}
-
-
-_ANSWERS = st.one_of(
-    st.just(Answer("approve")),
-    st.just(Answer("approve")),
-    st.builds(Answer, st.just("edit"), edit=st.integers(1000, 1003)),
-    st.builds(Answer, st.just("reject"), then=st.sampled_from(["skip", "skip", "stop"])),
-)
-
-
-@st.composite
-def _spec(draw: st.DrawFn, index: int, *, approvals: bool) -> Spec:
-    kind = draw(st.sampled_from([*Kind, Kind.PUT, Kind.PUT_ONCE]))
-    before = [f"s{n}" for n in range(index)]
-    needs = draw(st.lists(st.sampled_from(before), unique=True, max_size=3)) if before else []
-    refers = draw(st.sampled_from([None, *needs])) if needs else None
-    answer = draw(st.none() | st.none() | _ANSWERS) if approvals else None
-    if answer is not None and answer.decision == "edit" and kind is Kind.LLM:
-        answer = Answer("approve")
-    made = Spec(
-        id=f"s{index}",
-        kind=kind,
-        depends_on=tuple(needs),
-        policy=draw(st.sampled_from(["abort", "abort", "skip", "degrade"])),
-        optional=draw(st.booleans()),
-        refers_to=refers,
-        form=draw(st.sampled_from(Form)),
-        behaviour=draw(st.sampled_from(_BEHAVIOURS.get(kind, _READS))),
-        failures=draw(st.integers(1, MAX_ATTEMPTS - 1)),
-        pace=draw(st.integers(0, 3)),
-        session=draw(st.sampled_from(["a", "b"])),
-        answer=answer,
-        when=draw(st.sampled_from([None, None, None, *Condition])),
-        looks_at=draw(st.sampled_from(needs)) if needs else None,
-        expects=draw(st.sampled_from([None, None, None, True, False])),
-    )
-    return replace(made, fallback=draw(st.none() | st.none() | _fallback(made)))
-
-
-@st.composite
-def _fallback(draw: st.DrawFn, of: Spec) -> Spec:
-    kind = draw(st.sampled_from([Kind.LOOK, Kind.LOOK_CAPPED, Kind.PUT, Kind.PUT_ONCE]))
-    return replace(
-        of,
-        id=f"{of.id}f",
-        kind=kind,
-        refers_to=draw(st.sampled_from([None, *of.depends_on])),
-        form=draw(st.sampled_from(Form)),
-        behaviour=draw(st.sampled_from(_BEHAVIOURS.get(kind, _READS))),
-        when=None,
-        expects=None,
-    )
-
-
-@st.composite
-def specs(draw: st.DrawFn, *, max_steps: int = 12, approvals: bool = True) -> tuple[Spec, ...]:
-    """A plan's steps, in any order: dependencies go to lower numbers only."""
-    count = draw(st.integers(1, max_steps))
-    steps = [draw(_spec(index, approvals=approvals)) for index in range(count)]
-    return tuple(draw(st.permutations(steps)))
+def by_name(specs: Iterable[Spec]) -> dict[str, Spec]:
+    """Steps and all that they hold, by the names they go by in calls."""
+    return {each.id: each for spec in specs for each in spec.everyone()}

@@ -1,4 +1,4 @@
-"""Plans with replans, approvals and questions, killed in process at one point of their way after another."""
+"""Plans with replans, questions, parts and undoing, killed in process at one point after another."""
 
 import asyncio
 import json
@@ -73,7 +73,7 @@ async def ask_and_put(what: str, key: Annotated[str, IdempotencyKey]) -> str:
 TOOLS = ToolRegistry.of(look, broken, put, ask_and_put)
 
 
-class Replanner(BaseChatModel):
+class Says(BaseChatModel):
     """Says the same every time, and counts."""
 
     reply: str
@@ -81,7 +81,7 @@ class Replanner(BaseChatModel):
 
     @property
     def _llm_type(self) -> str:
-        return "replanner"
+        return "says"
 
     def _generate(
         self,
@@ -102,12 +102,10 @@ def _tool(step_id: str, tool: str, what: str, *needs: str, **more: Any) -> dict[
 class Sweep:
     """Runs one plan, killed at point N of one of its processes, and answers what it asks."""
 
-    def __init__(
-        self, plan: dict[str, Any], answers: Mapping[str, Any], replan: dict[str, Any] | None
-    ) -> None:
-        self.plan, self.answers = plan, answers
-        models = {"replanner": Replanner(reply=json.dumps(replan))} if replan else None
-        self.graph = build_graph(tools=TOOLS, models=models)
+    def __init__(self, plan: dict[str, Any], answers: Mapping[str, Any], models: Mapping[str, Says]) -> None:
+        self.plan, self.answers, self.models = plan, answers, models
+        settings = {"compensate": True, "max_replans": int("replanner" in models)}
+        self.graph = build_graph(tools=TOOLS, models=dict(models), settings=settings)
         self.outside, self.durable = Outside(), Memory()
 
     async def process(self, given: Any, fuse: Fuse) -> dict[str, Any] | None:
@@ -146,12 +144,17 @@ class Sweep:
 
 
 def _swept(
-    plan: list[dict[str, Any]], answers: Mapping[str, Any], replan: Any = None, *, stride: int = 1
+    plan: list[dict[str, Any]],
+    answers: Mapping[str, Any],
+    replan: Any = None,
+    *,
+    part: Any = None,
+    stride: int = 1,
 ) -> list[Sweep]:
     """Kill the plan's run at each `stride`-th point; it always ends like the one that was never killed."""
-    wanted, sweeps, kill_at, killed = _outcome(plan, answers, replan, kill_at=-1)[0], [], 1, True
+    wanted, sweeps, kill_at, killed = _outcome(plan, answers, replan, part, kill_at=-1)[0], [], 1, True
     while killed:
-        outcome, killed, sweep = _outcome(plan, answers, replan, kill_at=kill_at)
+        outcome, killed, sweep = _outcome(plan, answers, replan, part, kill_at=kill_at)
         assert outcome == wanted, f"killed at point {kill_at}"
         sweeps.append(sweep)
         kill_at += stride
@@ -160,9 +163,11 @@ def _swept(
 
 
 def _outcome(
-    plan: list[dict[str, Any]], answers: Mapping[str, Any], replan: Any, *, kill_at: int
+    plan: list[dict[str, Any]], answers: Mapping[str, Any], replan: Any, part: Any, *, kill_at: int
 ) -> tuple[dict[str, Any], bool, Sweep]:
-    sweep = Sweep({"goal": "sweep", "steps": plan}, answers, replan)
+    replies = {"replanner": replan, "planner": part}
+    models = {role: Says(reply=json.dumps(reply)) for role, reply in replies.items() if reply}
+    sweep = Sweep({"goal": "sweep", "steps": plan}, answers, models)
     document, killed = asyncio.run(sweep.run(kill_at))
     steps = {row["id"]: (row["status"], row["output"], row["revision"]) for row in document["steps"]}
     effects = sorted(sweep.outside.effects.values())
@@ -243,3 +248,40 @@ def test_a_run_with_branches_and_fallbacks_ends_the_same_wherever_it_is_killed()
     joined = "put seen a, null, put instead, seen o"
     for sweep in sweeps:
         assert sorted(sweep.outside.effects.values()) == ["instead", "odd", joined, "seen a"]
+
+
+def _undone_by(what: str) -> dict[str, Any]:
+    return {"compensate": {"tool": "put", "args": {"what": what}}}
+
+
+def test_a_run_with_parts_that_is_undone_at_last_ends_the_same_wherever_it_is_killed() -> None:
+    inner = {"action": "tool", "tool": "put", "args": {"what": "${item}"}, "when": "index < 2"}
+    plan = [
+        _tool("a", "put", "a", **_undone_by("no ${result}")),
+        {"id": "p", "action": "plan", "goal": "go on with ${a}"},
+        {"id": "q", "action": "plan", "goal": "go on beside it", "depends_on": ["a"]},
+        {
+            "id": "m",
+            "action": "map",
+            "over": ["m0", "${p}", "m2"],
+            "step": inner | _undone_by("no ${item}"),
+            "depends_on": ["p"],
+        },
+        _tool("lost", "broken", "lost", "m", "q"),
+    ]
+    part = {
+        "steps": [
+            _tool("b", "put", "b", require_approval=True, **_undone_by("no ${result}")),
+            _tool("c", "broken", "c", "b", fallback={"tool": "look", "args": {"what": "instead of ${b}"}}),
+        ]
+    }
+
+    sweeps = _swept(plan, {"p.b": "approve", "q.b": "approve"}, part=part, stride=3)
+
+    seen = "seen instead of put b"
+    for sweep in sweeps:
+        did = list(sweep.outside.effects.values())
+        assert sorted(did[:5]) == ["a", "b", "b", "m0", seen]
+        assert sorted(did[5:]) == ["no m0", "no put a", "no put b", "no put b", f"no {seen}"]
+        assert did[-1] == "no put a"
+        assert len(sweep.models["planner"].asked) in (2, 3)

@@ -10,10 +10,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from graph.intake import RunExistsError, RunNotFoundError
 from graph.state import ApprovalError
+from tests.properties.agreement import agrees
+from tests.properties.drawing import specs
 from tests.properties.durable import Memory
-from tests.properties.harness import NO_FAULT, Fault, Harness, agrees, finish
+from tests.properties.harness import NO_FAULT, Fault, Harness, finish
 from tests.properties.reference import Reference
-from tests.properties.specs import Spec, specs
+from tests.properties.specs import Spec
 
 FAULTS = st.one_of(
     st.just(NO_FAULT),
@@ -31,13 +33,16 @@ class OneRun(RuleBasedStateMachine):
         self.ended = False
 
     @initialize(
-        steps=specs(max_steps=7),
+        steps=specs(max_steps=6),
         concurrency=st.integers(1, 4),
         scheduling=st.sampled_from(["lanes", "lanes", "layered"]),
+        compensate=st.booleans(),
     )
-    def a_plan(self, steps: tuple[Spec, ...], concurrency: int, scheduling: str) -> None:
-        self.harness = Harness(steps, Memory(), max_concurrency=concurrency, scheduling=scheduling)
-        self.reference = Reference(steps)
+    def a_plan(self, steps: tuple[Spec, ...], concurrency: int, scheduling: str, *, compensate: bool) -> None:
+        self.harness = Harness(
+            steps, Memory(), max_concurrency=concurrency, scheduling=scheduling, compensate=compensate
+        )
+        self.reference = Reference(steps, compensate=compensate)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -60,7 +65,7 @@ class OneRun(RuleBasedStateMachine):
         pending = self.harness.pending
         self.reference.settle()
         doubts = sorted(step for step, item in pending.items() if item["kind"] == "outcome")
-        lost = sorted(set(pending) - self.reference.pending())
+        lost = self.harness.lost(self.reference)
         step = data.draw(st.sampled_from(doubts or lost or sorted(pending)))
         if doubts:
             given = self.harness.truth_about(step)

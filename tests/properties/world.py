@@ -2,16 +2,11 @@
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Annotated, Any
-
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 
 from tests.properties.specs import CAPPED_AT, MAX_ATTEMPTS, Behaviour, Kind, Spec
 from tools import HardToolError, IdempotencyKey, OutcomeUnknown, SoftToolError, ToolRegistry, policy
@@ -49,6 +44,8 @@ class World:
     finished: set[str] = field(default_factory=set)
     effects: defaultdict[str, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
     running: Counter[str] = field(default_factory=Counter)
+    active: Counter[str] = field(default_factory=Counter)
+    order: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
 
     def happened(self, step_id: str) -> bool:
@@ -58,20 +55,26 @@ class World:
         (value,) = self.effects[step_id].values()
         return value
 
+    def killed(self) -> None:
+        """Whatever was under way in the process is no more."""
+        self.running, self.active = Counter(), Counter()
+
     @asynccontextmanager
     async def call(self, spec: Spec) -> AsyncIterator[int]:
         """One call: its number, with every rule about calls checked."""
         if self.fuse.dead:
             raise Killed
         self.calls[spec.id] += 1
-        running = self.running
+        self.order.append(spec.id)
+        running, active = self.running, self.active
         if spec.id in self.finished:
             self.broken.append(f"{spec.id} ran again after its result was durable")
-        needs = [name for dep in spec.depends_on for name in (dep, f"{dep}f")]
-        if unmet := [dep for dep in needs if dep not in self.ended and not self._never_runs(dep)]:
+        needs = [name for dep in spec.depends_on for name in self._awaited(dep)]
+        if unmet := [name for name in needs if not self._has_ended(name)]:
             self.broken.append(f"{spec.id} ran before {unmet}")
         names = _caps(spec, self.max_concurrency)
         running.update(names.keys())
+        active[spec.id] += 1
         self.broken += [f"{running[n]} {n} at once" for n, most in names.items() if running[n] > most]
         try:
             self.on_call(self.calls.total())
@@ -80,9 +83,22 @@ class World:
             yield self.calls[spec.id]
         finally:
             running.subtract(names.keys())
+            active[spec.id] -= 1
 
-    def _never_runs(self, step_id: str) -> bool:
-        return self.calls[step_id] == 0
+    def _awaited(self, step_id: str) -> Iterator[str]:
+        """The calls that whoever depends on a step waits for: all that it comes to, but for its undoing."""
+        spec = self.specs[step_id]
+        yield step_id
+        needed = {dep for each in spec.part for dep in each.depends_on}
+        ends = [each for each in spec.part if each.id not in needed]
+        for each in (spec.fallback, *spec.items, *ends):
+            if each is not None:
+                yield from self._awaited(each.id)
+
+    def _has_ended(self, name: str) -> bool:
+        # An item that a process left in the middle is not taken up again once its map is lost.
+        done = name in self.ended or "#" in name
+        return not self.active[name] if done else self.calls[name] == 0
 
     def has_effect(self, spec: Spec, key: str | None, value: Any) -> None:
         done = self.effects[spec.id]
@@ -116,6 +132,18 @@ async def _act(step: str, value: Any, key: str | None = None) -> dict[str, Any]:
         _fail_after(spec, number)
         world.ended.add(step)
         return {"step": step, "value": value}
+
+
+def fail_as_model(spec: Spec, number: int) -> None:
+    """Raise what the spec's model raises at its `number`-th call."""
+    ended = WORLD.get().ended
+    if spec.behaviour is Behaviour.HARD:
+        ended.add(spec.id)
+        raise ValueError("the model cannot do this")
+    if spec.behaviour is Behaviour.NEVER or (spec.behaviour is Behaviour.SOFT and number <= spec.failures):
+        if number >= MAX_ATTEMPTS:
+            ended.add(spec.id)
+        raise ConnectionError("the model is away")
 
 
 def _fail_before(spec: Spec, number: int) -> None:
@@ -170,48 +198,3 @@ async def put_once(step: str, value: Any) -> dict[str, Any]:
 
 
 REGISTRY = ToolRegistry.of(look, look_capped, look_session, put, put_once)
-
-
-class Echo(BaseChatModel):
-    """A chat model that says its step back, and behaves as the step's spec wants."""
-
-    @property
-    def _llm_type(self) -> str:
-        return "echo"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        raise NotImplementedError("the graph asks it asynchronously")
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: Any = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        told = "\n\n".join(str(message.content) for message in messages)
-        asked = told.partition("Your step: ")[2].partition("\n\n")[0]
-        world = WORLD.get()
-        spec = world.specs[asked.partition(":")[0]]
-        async with world.call(spec) as number:
-            world.fuse.point()
-            if spec.behaviour is Behaviour.HARD:
-                world.ended.add(spec.id)
-                raise ValueError("the model cannot do this")
-            if spec.behaviour is Behaviour.NEVER or (
-                spec.behaviour is Behaviour.SOFT and number <= spec.failures
-            ):
-                if number >= MAX_ATTEMPTS:
-                    world.ended.add(spec.id)
-                raise ConnectionError("the model is away")
-            await asyncio.sleep(0)
-            world.fuse.point()
-            world.ended.add(spec.id)
-            message = AIMessage(content=f"said {asked}")
-            return ChatResult(generations=[ChatGeneration(message=message)])
