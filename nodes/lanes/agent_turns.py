@@ -56,9 +56,11 @@ async def next_turn(
     messages = [*opening, *_as_objects(run, turns), *([] if tools else [HumanMessage(NO_MORE)])]
     form = Form.of(next_schema(step, tools), "next_step")
     redos = run.session.settings.redo_attempts
-    chosen = await ask_object(
-        run.session, how, messages, form, read=lambda answer: _decided(step, answer, expects), redos=redos
-    )
+
+    def read(answer: dict[str, Any]) -> Action | Finish:
+        return _decided(step, answer, tools, expects)
+
+    chosen = await ask_object(run.session, how, messages, form, read=read, redos=redos)
     return [chosen] if isinstance(chosen, Action) else chosen
 
 
@@ -106,8 +108,8 @@ async def _by_calling(
                 return None
             return reply
         written = not reply.tool_calls and _writes_calls(reply, run.session.engine.tools_of(step))
-        if written and tools and auto:  # a small model may do so after it has called tools as one should
-            facts.calls_tools = False
+        if written and auto:  # a small model may do so after it has called tools as one should
+            facts.calls_tools = False if tools else facts.calls_tools
             return None
         try:
             if written:
@@ -135,10 +137,14 @@ def _read(
     return Finish(expected(read_step_output(step, reply), expects))
 
 
-def _decided(step: AgentStep, answer: dict[str, Any], expects: Expects) -> Action | Finish:
+def _decided(
+    step: AgentStep, answer: dict[str, Any], tools: Sequence[RegisteredTool], expects: Expects
+) -> Action | Finish:
     found = read_next(step, answer)
     if isinstance(found, Finish):
         expected(found.output, expects)
+    elif not tools:
+        raise BadReply(NO_MORE)
     return found
 
 

@@ -15,7 +15,6 @@ from graph.cli.documents import RunView, state_rows
 from graph.plan import AgentStep, Plan, check_plan, parse_plan
 from tests.executor.shop import (
     CUSTOMER,
-    Lines,
     Shop,
     by_id,
     entries,
@@ -23,11 +22,11 @@ from tests.executor.shop import (
     given,
     graph,
     plan,
-    says,
     statuses,
     step,
     thread,
 )
+from tests.support.models import ScriptedModel, says
 from tests.support.openai_server import OpenAIServer, call, calls, error, obj, text
 from tools import IdempotencyKey, OutcomeUnknown, ToolRegistry, policy
 
@@ -238,7 +237,7 @@ async def test_calls_that_ended_before_a_crash_are_read_back(shop: Shop) -> None
         released.wait(10)
         return DONE
 
-    def built(model: Lines) -> Any:
+    def built(model: ScriptedModel) -> Any:
         return build_graph(tools=shop.tools(), models=model, checkpointer=saver, store=store)
 
     first = asyncio.create_task(built(says(LOOK, hang)).ainvoke(inputs("look", "read"), thread()))
@@ -333,7 +332,7 @@ async def test_a_write_that_a_crash_cut_off_is_repeated_only_with_its_key(
 
     store, saver = InMemoryStore(), InMemorySaver()
 
-    def built(model: Lines) -> Any:
+    def built(model: ScriptedModel) -> Any:
         return build_graph(
             tools=ToolRegistry.of(send),
             models=model,
@@ -409,16 +408,28 @@ async def test_a_call_written_as_text_after_true_calls_is_no_result_either(shop:
     assert "tools" not in server.requests[-1]
 
 
-@pytest.mark.parametrize("settings", [{"agent_method": "tools"}, {"max_agent_iterations": 1}])
-async def test_a_call_written_as_text_goes_back_where_there_is_no_other_way(
-    shop: Shop, settings: dict[str, Any]
-) -> None:
+async def test_a_call_written_as_text_goes_back_where_there_is_no_other_way(shop: Shop) -> None:
     lines = [calls(call("look", {"order": "A1"})), WRITTEN_CALL, text("Ann gets 40")]
     with OpenAIServer(lines) as server:
-        result = await on_server(shop, server, **settings)
+        result = await on_server(shop, server, agent_method="tools")
 
     assert by_id(result)["work"]["output"] == "Ann gets 40"
     assert "no result" in server.requests[-1]["messages"][-1]["content"]
+
+
+async def test_a_call_written_as_text_when_none_are_left_has_the_result_asked_for_in_its_shape(
+    shop: Shop,
+) -> None:
+    again = obj({"tool": "look", "args": {"order": "A1"}})
+    lines = [calls(call("look", {"order": "A1"})), WRITTEN_CALL, again, obj({"result": "Ann gets 40"})]
+    with OpenAIServer(lines) as server:
+        result = await on_server(shop, server, max_agent_iterations=1)
+
+    assert by_id(result)["work"]["output"] == "Ann gets 40"
+    assert len(shop.calls) == 1
+    shape = server.requests[2]["response_format"]["json_schema"]["schema"]
+    assert list(shape["properties"]) == ["result"]
+    assert "no more tool calls" in server.requests[-1]["messages"][-1]["content"]
 
 
 async def test_a_refusal_that_has_nothing_to_do_with_tools_is_final(shop: Shop) -> None:
