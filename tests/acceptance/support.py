@@ -16,12 +16,9 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 import pytest
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableConfig
-from pydantic import Field
+
+from tests.support.models import ScriptedModel, says
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(sys.executable).parent / "planrail"
@@ -391,31 +388,9 @@ class Inline:
 # ---------------------------------------------------------------------------------------------- models
 
 
-class ScriptedModel(BaseChatModel):
-    """A chat model that says its lines in order, and the last one ever after."""
-
-    replies: list[str]
-    prompts: list[str] = Field(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        reply = self.replies[min(len(self.prompts), len(self.replies) - 1)]
-        self.prompts.append("\n".join(str(message.content) for message in messages))
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=reply))])
-
-
-def planner(*replies: object) -> ScriptedModel:
+def planner(*replies: Any) -> ScriptedModel:
     """A planner whose replies are these texts, or these objects as JSON."""
-    return ScriptedModel(replies=[each if isinstance(each, str) else json.dumps(each) for each in replies])
+    return says(*replies)
 
 
 class Endpoint:

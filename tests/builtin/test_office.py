@@ -17,8 +17,9 @@ from graph import build_graph
 from graph.cli.configuring import OTHER_VARIABLES
 from nodes.prompts import tool_list
 from tests.builtin.site import Site
-from tests.executor.shop import plan, says, step
+from tests.executor.shop import plan, step
 from tests.guards.source import ROOT
+from tests.support.models import says
 from tools import ToolLoadError, load_tools
 from tools.builtin import FileLimits, WebLimits, file_tools, http_get, web_search
 from tools.builtin.address import DEFAULT_PORTS

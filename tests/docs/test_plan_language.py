@@ -15,8 +15,8 @@ from graph.plan.normalise import ACTIONS
 from graph.plan.steps import Call
 from tests.cli.support import Prompt, clean_environment
 from tests.docs.examples import TEXT, Example, blocks, examples
-from tests.executor.shop import Lines, says
 from tests.guards.source import ROOT
+from tests.support.models import ScriptedModel, says
 from tools import ToolRegistry, load_tools
 
 EXAMPLES = examples()
@@ -92,7 +92,7 @@ def _require(plan: Plan | None) -> Plan:
     return plan
 
 
-def _scripted(example: Example, words: str) -> Lines | None:
+def _scripted(example: Example, words: str) -> ScriptedModel | None:
     lines = example.texts(words)
     return says(*lines) if lines else None
 

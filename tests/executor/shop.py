@@ -1,18 +1,11 @@
-"""A shop whose tools remember their calls, and models that say their lines."""
+"""A shop whose tools remember their calls."""
 
-import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.store.memory import InMemoryStore
-from pydantic import Field
 
 from checkpoints import Journal, StepEntry
 from graph.build import build_graph
@@ -21,38 +14,8 @@ from graph.running import PlanrailGraph
 from tools import HardToolError, ToolRegistry, policy
 
 Json = dict[str, Any]
-Line = Json | str | Callable[[str], Json | str]
 CUSTOMER: dict[str, JSON] = {"customer": {"email": "ann@x.com", "name": "Ann"}, "total": 40, "id": "A1"}
 LONG = "x" * 2_000_000
-
-
-class Lines(BaseChatModel):
-    """Says its lines in order, the last one ever after; a function of the prompt may stand for one."""
-
-    lines: list[Any]
-    prompts: list[str] = Field(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "lines"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        prompt = "\n".join(str(message.content) for message in messages)
-        line = self.lines[min(len(self.prompts), len(self.lines) - 1)]
-        self.prompts.append(prompt)
-        said = line(prompt) if callable(line) else line
-        text = said if isinstance(said, str) else json.dumps(said)
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
-
-
-def says(*lines: Line) -> Lines:
-    return Lines(lines=list(lines))
 
 
 @dataclass

@@ -9,20 +9,11 @@ from hypothesis import strategies as st
 from langgraph.types import Command
 
 from graph.plan import Sources
-from tests.executor.shop import (
-    CUSTOMER,
-    Shop,
-    error_of,
-    graph,
-    plan,
-    says,
-    statuses,
-    step,
-    thread,
-)
+from tests.executor.shop import CUSTOMER, Shop, error_of, graph, plan, statuses, step, thread
 from tests.executor.shop import (
     given as caller_gives,
 )
+from tests.support.models import says
 
 LOOK = step("look", "look", {"order": "A1"})
 GOAL: Any = {"goal": "refund order A1 to ann@x.com"}

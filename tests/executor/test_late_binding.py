@@ -9,19 +9,8 @@ from langgraph.types import Command
 
 from graph.build import build_graph
 from graph.plan import PlanError, ToolStep, check_plan, parse_plan
-from tests.executor.shop import (
-    Shop,
-    by_id,
-    entries,
-    error_of,
-    given,
-    graph,
-    plan,
-    says,
-    statuses,
-    step,
-    thread,
-)
+from tests.executor.shop import Shop, by_id, entries, error_of, given, graph, plan, statuses, step, thread
+from tests.support.models import says
 from tools import ToolRegistry, policy
 
 LOOK = step("look", "look", {"order": "A1"})

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.executor.shop import Shop, by_id, error_of, given, graph, says, thread
+from tests.executor.shop import Shop, by_id, error_of, given, graph, thread
+from tests.support.models import says
 from tests.support.openai_server import OpenAIServer, error, obj, text
 
 SCHEMA = {

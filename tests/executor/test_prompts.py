@@ -6,7 +6,8 @@ import pytest
 
 from graph.build import build_graph
 from graph.plan import ReferenceFailure, Scope, resolve_words
-from tests.executor.shop import LONG, Shop, by_id, given, graph, says, step, thread
+from tests.executor.shop import LONG, Shop, by_id, given, graph, step, thread
+from tests.support.models import says
 from tools import ToolRegistry, policy
 
 MARK = "truncated 2000 of 2000000 characters"

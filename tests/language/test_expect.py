@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.executor.shop import says
 from tests.language.support import Desk, breaks, code, gets_lost, gives, row, statuses, step
+from tests.support.models import says
 
 FULL: dict[str, list[int]] = {"items": [1, 2]}
 HALF: dict[str, list[int]] = {"items": []}

@@ -3,8 +3,8 @@
 import pytest
 from langgraph.types import interrupt
 
-from tests.executor.shop import says
 from tests.language.support import Desk, breaks, code, gets_lost, gives, row, statuses, stays_busy, step
+from tests.support.models import says
 
 ASKED = {"tool": "ask", "args": {"of": "instead"}}
 

@@ -1,7 +1,7 @@
 """Branches in the plan that takes the place of one that failed."""
 
-from tests.executor.shop import says
 from tests.language.support import Desk, breaks, statuses, step
+from tests.support.models import says
 
 FIRST = (
     step("first", "look"),

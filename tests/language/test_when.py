@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.executor.shop import says
 from tests.language.support import Desk, breaks, code, gives, row, statuses, step
+from tests.support.models import says
 
 ASK = {"id": "kind", "action": "llm", "instruction": "What is it?", "choices": ["refund", "question"]}
 

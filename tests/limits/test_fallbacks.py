@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import pytest
 from langgraph.types import Command
 
-from tests.executor.shop import says
 from tests.limits.support import House, Json, rows, run, step, thread, wish
+from tests.support.models import says
 from tools import (
     HardToolError,
     IdempotencyKey,

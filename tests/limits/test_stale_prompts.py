@@ -8,8 +8,8 @@ import pytest
 
 from checkpoints import open_store
 from graph.build import build_graph
-from tests.executor.shop import says
 from tests.limits.support import Clock, step, thread, wish
+from tests.support.models import says
 from tools import SoftToolError, policy
 
 ASKING: list[dict[str, Any]] = [

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from checkpoints import Journal, open_store
-from tests.executor.shop import says
 from tests.map.support import Json, Runs, doubtful, mapped, row
+from tests.support.models import says
 
 CAREFREE = {"agent_method": "structured", "approve_at": "never"}
 

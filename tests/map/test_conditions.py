@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.executor.shop import says
 from tests.map.support import Runs, hard, mapped, row
+from tests.support.models import says
 
 LIST = {"id": "list", "action": "tool", "tool": "list_values", "args": {"count": 4}}
 

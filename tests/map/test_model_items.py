@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.executor.shop import says
 from tests.map.support import Json, Runs, hard, mapped, row
+from tests.support.models import says
 from tools import ToolRegistry, policy
 
 LIST: Json = {"id": "list", "action": "tool", "tool": "list_values", "args": {"count": 3}}

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.executor.shop import says
 from tests.map.support import Json, Runs, hard, mapped, row
+from tests.support.models import says
 
 ITEMS = [0, 1, 2, 3, 4, 5, 6]
 """Of these 0, 1, 2 and 4 are written before 3 is found missing: a window of two items is at work."""

@@ -12,8 +12,8 @@ from langgraph.runtime import RunControl
 from checkpoints import Journal, StepEntry, open_store
 from graph.build import build_graph
 from graph.resuming import stored_document
-from tests.executor.shop import says
 from tests.map.support import CONFIG, Json, Runs, Shelf, doubtful, mapped, plan, row
+from tests.support.models import says
 
 ITEMS = list(range(30))
 

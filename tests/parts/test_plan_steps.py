@@ -9,7 +9,8 @@ from langgraph.types import Command
 from checkpoints import open_store
 from graph.build import build_graph
 from graph.plan import PlanError
-from tests.executor.shop import Shop, entries, graph, says, statuses, step, thread
+from tests.executor.shop import Shop, entries, graph, statuses, step, thread
+from tests.support.models import says
 
 Json = dict[str, Any]
 

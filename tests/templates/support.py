@@ -4,11 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]  # the distribution has no types
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import Field
 
 from tools import policy
 
@@ -43,27 +38,6 @@ GREETING: dict[str, Any] = {
 def hello(name: str, times: int = 1) -> str:
     """Say hello."""
     return " ".join([f"hello {name}"] * times)
-
-
-class Scripted(BaseChatModel):
-    """Gives its replies in turn and keeps what it was asked."""
-
-    replies: list[str] = Field(default_factory=list)
-    asked: list[list[BaseMessage]] = Field(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        self.asked.append(messages)
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(self.replies[len(self.asked) - 1]))])
 
 
 def write(folder: Path, name: str, content: object) -> Path:

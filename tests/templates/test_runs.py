@@ -12,8 +12,9 @@ from graph.build import build_graph
 from graph.intake import InputError, of_parent
 from graph.plan.templates import TemplateError
 from graph.running import PlanrailGraph
+from tests.support.models import says
 from tests.support.openai_server import OpenAIServer, obj, text
-from tests.templates.support import GREETING, Scripted, hello, write
+from tests.templates.support import GREETING, hello, write
 from tools import policy
 
 GOAL = "greet Ada 2 times"
@@ -51,21 +52,21 @@ def test_without_model_and_template_a_goal_is_refused(folder: Path) -> None:
 
 
 def test_other_goals_go_to_the_planner(folder: Path) -> None:
-    model = Scripted(replies=['{"answer": "no tool needed"}'])
+    model = says('{"answer": "no tool needed"}')
 
     assert _graph(folder, model).invoke({"goal": "wave at Ada"})["answer"] == "no tool needed"
-    assert len(model.asked) == 1
+    assert len(model.prompts) == 1
 
 
 def test_matching_can_be_turned_off(folder: Path) -> None:
-    model = Scripted(replies=['{"answer": "planned"}'])
+    model = says('{"answer": "planned"}')
 
     assert _graph(folder, model, template_match="off").invoke({"goal": GOAL})["answer"] == "planned"
 
 
 def test_two_templates_that_fit_leave_the_goal_to_the_planner(folder: Path) -> None:
     write(folder, "twin", {**GREETING, "name": "twin"})
-    model = Scripted(replies=['{"answer": "planned"}'])
+    model = says('{"answer": "planned"}')
 
     assert _graph(folder, model).invoke({"goal": GOAL})["answer"] == "planned"
 
@@ -76,7 +77,7 @@ def _outdated(folder: Path) -> None:
 
 def test_a_template_whose_tool_changed_is_not_used_and_the_stream_says_why(folder: Path) -> None:
     _outdated(folder)
-    graph = _graph(folder, Scripted(replies=['{"answer": "planned"}']))
+    graph = _graph(folder, says('{"answer": "planned"}'))
 
     events = list(graph.stream({"goal": GOAL}, stream_mode="custom"))
 

@@ -5,12 +5,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
-from pydantic import PrivateAttr
+from langchain_core.messages.ai import UsageMetadata
 
 from graph.build import build_graph
+from tests.support.models import ScriptedModel, says
 from tools import policy
 
 Say = Callable[[str], str]
@@ -24,35 +22,12 @@ def broken(assumption: str) -> str:
     return json.dumps({"reason": "a result says so", "valid": False, "broken_assumption": assumption})
 
 
-class Asked(BaseChatModel):
-    """Answers what `say` makes of the prompt, and keeps the prompts."""
+USAGE: UsageMetadata = {"input_tokens": 20, "output_tokens": 5, "total_tokens": 25}
 
-    say: Say
-    _prompts: list[str] = PrivateAttr(default_factory=list)
 
-    @property
-    def prompts(self) -> list[str]:
-        return self._prompts
-
-    @property
-    def _llm_type(self) -> str:
-        return "asked"
-
-    def _generate(self, *_args: Any, **_kwargs: Any) -> ChatResult:
-        raise NotImplementedError("the graph asks it asynchronously")
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: Any = None,
-        **_kwargs: Any,
-    ) -> ChatResult:
-        prompt = "\n".join(str(message.text) for message in messages)
-        self._prompts.append(prompt)
-        usage: Any = {"input_tokens": 20, "output_tokens": 5, "total_tokens": 25}
-        message = AIMessage(self.say(prompt), usage_metadata=usage)
-        return ChatResult(generations=[ChatGeneration(message=message)])
+def judging(say: Say) -> ScriptedModel:
+    """A model that answers what `say` makes of the prompt, and tells its tokens."""
+    return says(say, usage=USAGE)
 
 
 class Desk:
@@ -95,7 +70,9 @@ def plan_of(*steps: dict[str, Any], assumptions: tuple[str, ...] = ("the order w
     return {"goal": plan["goal"], "plan": plan}
 
 
-def build(desk: Desk, validator: Asked | None, *, planner: Asked | None = None, **given: Any) -> Any:
+def build(
+    desk: Desk, validator: ScriptedModel | None, *, planner: ScriptedModel | None = None, **given: Any
+) -> Any:
     models: dict[str, Any] = {}
     if validator is not None:
         models["validator"] = validator
