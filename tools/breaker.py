@@ -71,7 +71,8 @@ class Breaker:
         """
         with self._lock:
             if self._circuit.current_state == STATE_OPEN:
-                left = self._policy.reset_seconds - max(now - self._opened_at, 0.0)
+                self._opened_at = min(self._opened_at, now)  # a clock that was set back does not keep it shut
+                left = self._policy.reset_seconds - (now - self._opened_at)
                 if left > 0:
                     return left
                 self._change(self._circuit.half_open)

@@ -13,6 +13,9 @@ _TEXT = re.compile(r"\s*(\d+)\s*/\s*(\d+(?:\.\d+)?)?\s*([a-z]+?)s?\s*", re.IGNOR
 _PAIR = 2
 _FORMS = "write it as '5/s', '100/min', '20/10s' or (calls, seconds)"
 
+_TURNED_BACK = 1000
+"""Milliseconds by which a clock must go back to have been set; threads differ by less."""
+
 
 class Rate(BaseModel):
     """At most `calls` calls in any `seconds`, wherever those begin."""
@@ -72,13 +75,15 @@ class RateWindow:
         self._bucket = InMemoryBucket([Limit(rate.calls, math.ceil(rate.seconds * 1000))])
         self.seconds = rate.seconds
         self._latest = 0
+        self._ahead = 0
         self._lock = Lock()
 
     def take(self, now: float) -> float:
         """Count one call made now, or say how long there is no room for it.
 
         Args:
-            now: The time in seconds, since any moment; a clock that goes back stands still here.
+            now: The time in seconds, since any moment; when the clock is set back, time goes on from where it
+                was.
 
         Returns:
             0.0 when the call is counted, else the seconds until there may be room.
@@ -86,7 +91,10 @@ class RateWindow:
         from pyrate_limiter import RateItem  # noqa: PLC0415
 
         with self._lock:
-            self._latest = max(self._latest, math.floor(now * 1000))
+            at = math.floor(now * 1000) + self._ahead
+            if self._latest - at > _TURNED_BACK:
+                self._ahead += self._latest - at
+            self._latest = max(self._latest, at)
             item = RateItem("call", self._latest)
             self._bucket.leak(self._latest)
             if self._bucket.put(item):

@@ -93,6 +93,15 @@ def test_it_does_what_the_model_does(failures: int, actions: list[tuple[str, int
         assert sum(one.is_trial for _, one in inside) <= 1 or not breaker.is_closed
 
 
+def test_a_clock_that_is_set_back_does_not_keep_it_shut() -> None:
+    breaker = Breaker(BreakerPolicy(failures=1, reset_seconds=30))
+    given_leave = breaker.enter(10_000.0)
+    assert isinstance(given_leave, BreakerPass)
+    breaker.leave(given_leave, 10_000.0, failed=True)
+    assert breaker.enter(6_400.0) == pytest.approx(30)
+    assert isinstance(breaker.enter(6_431.0), BreakerPass)
+
+
 class Source:
     """A service whose next answers are told in advance; None is a good one."""
 

@@ -66,6 +66,15 @@ def test_a_clock_that_goes_back_lets_nothing_more_through() -> None:
     assert window.take(111.0) == 0.0
 
 
+def test_a_clock_that_goes_back_keeps_nobody_waiting_until_it_is_there_again() -> None:
+    window = RateWindow(Rate(calls=1, seconds=10))
+    assert window.take(4_000.0) == 0.0
+    assert window.take(400.0) == pytest.approx(10, abs=0.01)
+    assert window.take(409.0) > 0
+    assert window.take(411.0) == 0.0
+    assert window.take(412.0) > 0
+
+
 class Register:
     """A rated tool and a free one, which write down when they were called."""
 
