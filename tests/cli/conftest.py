@@ -4,12 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.support import TOOLS, Prompt, clean_environment
+from tests.cli.support import Prompt, prompt_in
 
 
 @pytest.fixture
 def prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prompt:
-    clean_environment(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mytools.py").write_text(TOOLS, encoding="utf-8")
-    return Prompt(tmp_path, monkeypatch, capsys)
+    return prompt_in(tmp_path, monkeypatch, capsys)

@@ -127,6 +127,16 @@ def step(step_id: str, tool: str, *, args: Mapping[str, Any] | None = None, **mo
     return {"id": step_id, "action": "tool", "tool": tool, "args": dict(args or {}), **more}
 
 
+def prompt_in(
+    folder: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str], tools: str = TOOLS
+) -> Prompt:
+    """A user at a prompt in a folder with a module of tools, in this process's environment."""
+    clean_environment(patch)
+    patch.chdir(folder)
+    (folder / "mytools.py").write_text(tools, encoding="utf-8")
+    return Prompt(folder, patch, capture)
+
+
 def clean_environment(patch: pytest.MonkeyPatch) -> None:
     """No key, no setting and no tracing of the machine the tests run on."""
     for name in list(os.environ):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.support import TOOLS, Prompt, clean_environment
+from tests.cli.support import Prompt, prompt_in
 from tests.language.support import Desk, Office
 
 
@@ -15,7 +15,4 @@ def desk(tmp_path: Path) -> Desk:
 
 @pytest.fixture
 def prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prompt:
-    clean_environment(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mytools.py").write_text(TOOLS, encoding="utf-8")
-    return Prompt(tmp_path, monkeypatch, capsys)
+    return prompt_in(tmp_path, monkeypatch, capsys)

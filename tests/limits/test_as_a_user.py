@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.support import Prompt, clean_environment, step
+from tests.cli.support import Prompt, prompt_in, step
 
 MYTOOLS = '''
 from pathlib import Path
@@ -34,10 +34,7 @@ PRICE = step("价格", "price", args={"sku": "茶"})
 
 @pytest.fixture
 def prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prompt:
-    clean_environment(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mytools.py").write_text(MYTOOLS.replace("{fallback}", "list_price"), encoding="utf-8")
-    return Prompt(tmp_path, monkeypatch, capsys)
+    return prompt_in(tmp_path, monkeypatch, capsys, MYTOOLS.replace("{fallback}", "list_price"))
 
 
 def _run(prompt: Prompt, run_id: str, *more: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.support import Prompt, clean_environment
+from tests.cli.support import Prompt, prompt_in
 
 TOOLS = '''
 """Each call appends its value to calls.txt; 商品 3 is not there, and the one that a file names is slow."""
@@ -56,10 +56,7 @@ TOOLS = [describe, save, publish]
 
 @pytest.fixture
 def prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prompt:
-    clean_environment(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mytools.py").write_text(TOOLS, encoding="utf-8")
-    return Prompt(tmp_path, monkeypatch, capsys)
+    return prompt_in(tmp_path, monkeypatch, capsys, TOOLS)
 
 
 def _map(tool: str, count: int, **more: object) -> dict[str, object]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.support import TOOLS, Prompt, clean_environment, step
+from tests.cli.support import Prompt, prompt_in, step
 from tests.mcp.support import odd, office, pids_in, wait_until, wait_until_ended
 
 SECRET = "sesame-open"
@@ -17,10 +17,7 @@ SECRET = "sesame-open"
 
 @pytest.fixture
 def prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Prompt:
-    clean_environment(monkeypatch)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mytools.py").write_text(TOOLS, encoding="utf-8")
-    return Prompt(tmp_path, monkeypatch, capsys)
+    return prompt_in(tmp_path, monkeypatch, capsys)
 
 
 def _servers(prompt: Prompt, name: str = "servers.json", **servers: dict[str, Any]) -> str:
