@@ -30,7 +30,7 @@ from graph.plan.renaming import can_be_named
 from graph.plan.render import to_mermaid, to_text
 from graph.plan.revise import PlanDiff, diff_plans, merge_replan, same_work, without_needless
 from graph.plan.risk import Risk, max_risk
-from graph.plan.splice import depth_of, splice, stray_problems, sub_results
+from graph.plan.splice import depth_of, last_sub_steps, splice, stray_problems, sub_results
 from graph.plan.statuses import STEP_TRANSITIONS, RunStatus, StepStatus
 from graph.plan.steps import (
     AgentStep,
@@ -103,6 +103,7 @@ __all__ = [
     "given_values",
     "has_reference",
     "json_fault",
+    "last_sub_steps",
     "longest_remaining",
     "made_by_model",
     "max_risk",

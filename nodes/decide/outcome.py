@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from checkpoints import StepEntry
-from graph.plan import MapStep, Plan, RunStatus, Step, StepStatus, undo_part, undone_id
+from graph.plan import MapStep, Plan, PlanStep, RunStatus, Step, StepStatus, undo_part, undone_id
 from nodes.decide.map_items import items_told
 from nodes.decide.premises import deviation
 from nodes.decide.readiness import MISSING, Statuses
@@ -55,7 +55,8 @@ def final_status(
     """
     if stopped_by is not None:
         return RunStatus.REJECTED if stopped_by == "reject" else RunStatus.STOPPED
-    lost = [s for s in plan.steps if not s.optional and _lost(statuses[s.id])]
+    settled = made_good(plan, statuses)
+    lost = [s for s in plan.steps if not s.optional and s.id not in settled and is_lost(statuses[s.id])]
     if not lost:
         return RunStatus.PARTIAL if broken else RunStatus.SUCCEEDED
     if any(statuses[step.id].ok for step in plan.steps):
@@ -66,7 +67,23 @@ def final_status(
     return RunStatus.FAILED
 
 
-def _lost(status: StepStatus) -> bool:
+def made_good(plan: Plan, statuses: Statuses) -> set[str]:
+    """Sub-steps whose loss is none: the plan can do without their part, or the part's fallback took over."""
+    good: set[str] = set()
+    for step in plan.steps:
+        if isinstance(step, PlanStep) and (step.optional or (step.fallback and statuses[step.id].ok)):
+            good.update(step.sub_steps)
+    inner = {s.id: s.sub_steps for s in plan.steps if isinstance(s, PlanStep)}
+    todo = list(good)
+    while todo:
+        deeper = set(inner.get(todo.pop(), ())) - good
+        good |= deeper
+        todo += deeper
+    return good
+
+
+def is_lost(status: StepStatus) -> bool:
+    """Whether a step that ended so is missing where it was wanted; a skip by the plan's own policy is not."""
     return status in (MISSING - {StepStatus.SKIPPED}) or status is StepStatus.UNKNOWN
 
 
@@ -112,10 +129,18 @@ def reason_of(
     no_replan: str | None,
 ) -> str | None:
     """Why the run is not wholly done, step by step; None when nothing is missing."""
-    lines = [line for step in plan.steps if (line := _why_of(step, plan, statuses, entries))]
+    told = made_good(plan, statuses) | _told_by_their_part(plan, statuses)
+    steps = [step for step in plan.steps if step.id not in told]
+    lines = [line for step in steps if (line := _why_of(step, plan, statuses, entries))]
     if lines and no_replan:
         lines.append(no_replan)
     return "; ".join(lines) or None
+
+
+def _told_by_their_part(plan: Plan, statuses: Statuses) -> set[str]:
+    """Sub-steps of parts that failed: the part's own failure names what was lost in it."""
+    parts = [step for step in plan.steps if isinstance(step, PlanStep)]
+    return {sub for part in parts if statuses[part.id] is StepStatus.FAILED for sub in part.sub_steps}
 
 
 def _why_of(step: Step, plan: Plan, statuses: Statuses, entries: Mapping[str, StepEntry]) -> str | None:

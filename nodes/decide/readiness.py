@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from graph.plan import OnDependencyFailure, Plan, Step, StepStatus
+from graph.plan import OnDependencyFailure, Plan, PlanStep, Step, StepStatus
 
 Statuses = Mapping[str, StepStatus]
 
@@ -22,8 +22,7 @@ class Readiness(StrEnum):
     BLOCKED = "blocked"
 
 
-LEFT_OUT = {Readiness.SKIP: StepStatus.SKIPPED, Readiness.NOT_TAKEN: StepStatus.NOT_TAKEN}
-"""How steps end that do not run because of how their dependencies ended."""
+_LEFT_OUT = {Readiness.SKIP: StepStatus.SKIPPED, Readiness.NOT_TAKEN: StepStatus.NOT_TAKEN}
 
 
 class Move(StrEnum):
@@ -40,11 +39,19 @@ class Move(StrEnum):
 def readiness(step: Step, statuses: Statuses) -> Readiness:
     """Judge one pending step by the statuses of its dependencies.
 
-    A step behind branches of which none was taken is not taken either; with one of them it runs.
+    A step behind branches of which none was taken is not taken either; with one of them it runs. A part whose
+    sub-steps have ended is ready however they ended: it fails itself where they did, unless a person rejected
+    one of them.
     """
     states = [statuses.get(dep, StepStatus.PENDING) for dep in step.depends_on]
     if states and all(state is StepStatus.NOT_TAKEN for state in states):
         return Readiness.NOT_TAKEN
+    if isinstance(step, PlanStep) and step.sub_steps and not _touches_rejected(step.sub_steps, statuses):
+        ended = {sub for sub in step.sub_steps if statuses.get(sub, StepStatus.PENDING).settled}
+        states = [
+            StepStatus.SUCCEEDED if dep in ended else state
+            for dep, state in zip(step.depends_on, states, strict=True)
+        ]
     if any(state in MISSING for state in states):
         policy = step.on_dependency_failure
         match policy:
@@ -57,6 +64,29 @@ def readiness(step: Step, statuses: Statuses) -> Readiness:
             case _:
                 assert_never(policy)
     return Readiness.READY if all(state.settled for state in states) else Readiness.WAIT
+
+
+def left_out(step: Step, statuses: Statuses, inside: Set[str]) -> StepStatus | None:
+    """How a pending step ends that does not run because of how its dependencies ended; None when it may run.
+
+    Args:
+        step: The step.
+        statuses: Those of all steps.
+        inside: Ids of the steps that are inside of parts: a part ends with what is left of it.
+    """
+    found = readiness(step, statuses)
+    if found is Readiness.BLOCKED and step.id in inside and not _touches_rejected(step.depends_on, statuses):
+        return StepStatus.CANCELLED
+    return _LEFT_OUT.get(found)
+
+
+def inside_parts(plan: Plan) -> frozenset[str]:
+    """Ids of the steps that took the place of `plan` steps."""
+    return frozenset(sub for step in plan.steps if isinstance(step, PlanStep) for sub in step.sub_steps)
+
+
+def _touches_rejected(step_ids: Iterable[str], statuses: Statuses) -> bool:
+    return any(statuses.get(each) is StepStatus.REJECTED for each in step_ids)
 
 
 def ready_steps(plan: Plan, statuses: Statuses) -> list[str]:
@@ -73,14 +103,14 @@ def settle_skips(plan: Plan, statuses: Statuses) -> dict[str, StepStatus]:
 
     To the fixed point.
     """
-    settled = dict(statuses)
+    settled, inside = dict(statuses), inside_parts(plan)
     waiting = pending_steps(plan, settled)
     while True:
-        left_out = {s.id: end for s in waiting if (end := LEFT_OUT.get(readiness(s, settled)))}
-        if not left_out:
+        ended = {s.id: end for s in waiting if (end := left_out(s, settled, inside))}
+        if not ended:
             return settled
-        settled.update(left_out)
-        waiting = [s for s in waiting if s.id not in left_out]
+        settled.update(ended)
+        waiting = [s for s in waiting if s.id not in ended]
 
 
 def replan_causes(plan: Plan, statuses: Statuses, wanted: Set[str] = frozenset()) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from checkpoints import StepEntry, step_of
 from graph.plan import Plan, Sources, Step, StepStatus, longest_remaining
-from nodes.decide.readiness import LEFT_OUT, Readiness, readiness, settle_skips
+from nodes.decide.readiness import Readiness, inside_parts, left_out, readiness, settle_skips
 from nodes.lanes.admission import Admission
 
 OPEN_AGAIN = frozenset({StepStatus.RUNNING, StepStatus.WAITING})
@@ -15,11 +15,12 @@ OPEN_AGAIN = frozenset({StepStatus.RUNNING, StepStatus.WAITING})
 
 @dataclass(frozen=True)
 class Shape:
-    """What follows from a plan alone: its steps, who waits for whom, and the longest path from each."""
+    """What follows from a plan alone: steps, who waits for whom, longest paths, and what is inside of parts."""
 
     steps: Mapping[str, Step]
     dependents: Mapping[str, Sequence[Step]]
     priorities: Mapping[str, float]
+    inside: frozenset[str]
 
     @classmethod
     def of(cls, plan: Plan, durations: Mapping[str, float] | None) -> "Shape":
@@ -28,7 +29,8 @@ class Shape:
             for dep in step.depends_on:
                 # A completed step may depend on one that a replan has dropped.
                 dependents.setdefault(dep, []).append(step)
-        return cls({step.id: step for step in plan.steps}, dependents, longest_remaining(plan, durations))
+        steps = {step.id: step for step in plan.steps}
+        return cls(steps, dependents, longest_remaining(plan, durations), inside_parts(plan))
 
 
 class Board:
@@ -116,11 +118,11 @@ class Board:
             for step in self.shape.dependents[frontier.pop()]:
                 if self.statuses[step.id] is not StepStatus.PENDING:
                     continue
-                found = readiness(step, self.statuses)
-                if found in LEFT_OUT:
-                    self.statuses[step.id] = self.changed[step.id] = LEFT_OUT[found]
+                end = left_out(step, self.statuses, self.shape.inside)
+                if end is not None:
+                    self.statuses[step.id] = self.changed[step.id] = end
                     frontier.append(step.id)
-                elif found is Readiness.READY and step.id not in ready:
+                elif readiness(step, self.statuses) is Readiness.READY and step.id not in ready:
                     ready.append(step.id)
         ready.sort(key=self.priority, reverse=True)
         if self._regrouping:

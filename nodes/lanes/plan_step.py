@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from graph.plan import Plan, PlanProblem, PlanStep, StepStatus, stray_problems, sub_results
+from graph.plan import Plan, PlanProblem, PlanStep, StepStatus, last_sub_steps, stray_problems, sub_results
 from nodes.books import charged
+from nodes.decide.outcome import is_lost
 from nodes.expansion import part_problems
 from nodes.history import history_of
 from nodes.lanes.asking import ask_for
@@ -22,8 +23,7 @@ async def run_plan(run: StepRun, step: PlanStep, goal: str) -> Result:
     """
     run.entry = run.entry.model_copy(update={"input": {"goal": goal}})
     if step.sub_steps:
-        outputs = {each: await run.session.output_of(each) for each in step.sub_steps}
-        return Result(StepStatus.SUCCEEDED, sub_results(step, outputs))
+        return await _finished(run, step)
     session, board = run.session, run.board
     results = {dep: await session.output_of(dep) for dep in step.depends_on if board.has_result(dep)}
     tools = _tools_of(run, step)
@@ -43,6 +43,24 @@ async def run_plan(run: StepRun, step: PlanStep, goal: str) -> Result:
         return failed("hard", "not_planned", str(proposal.cannot))
     await _keep(run, proposal.plan)
     return Result(StepStatus.PENDING)
+
+
+async def _finished(run: StepRun, step: PlanStep) -> Result:
+    """The end of a part whose sub-steps have ended: what they gave, or a failure that names the lost ones."""
+    board = run.board
+    wanted = [sub for sub in last_sub_steps(step) if not board.step(sub).optional]
+    lost = [sub for sub in wanted if is_lost(board.statuses[sub])]
+    if lost:
+        causes = [sub for sub in step.sub_steps if board.statuses[sub] is StepStatus.FAILED] or lost
+        return failed("hard", "part_failed", "; ".join(_how_lost(run, sub) for sub in causes))
+    outputs = {each: await run.session.output_of(each) for each in step.sub_steps}
+    return Result(StepStatus.SUCCEEDED, sub_results(step, outputs))
+
+
+def _how_lost(run: StepRun, sub: str) -> str:
+    entry = run.board.entries.get(sub)
+    error = entry.error if entry is not None else None
+    return f"{sub} {run.board.statuses[sub].value}" + (f": {error.code}: {error.message}" if error else "")
 
 
 def _tools_of(run: StepRun, step: PlanStep) -> ToolRegistry:
