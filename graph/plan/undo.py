@@ -95,8 +95,8 @@ def _undo(step: Step, done: Done, before: tuple[str, ...]) -> Step:
     fields: dict[str, Any] = {
         "id": undo_id(step.id),
         "title": f"undo {step.title or step.id}",
-        # What is undone item by item may not have ended, and is not named: its items are in the list.
-        "depends_on": before if undoes_items(step) else (step.id, *before),
+        # What is not named, as what it gave is in the call, may not have ended.
+        "depends_on": before if undoes_items(step) or done.args is not None else (step.id, *before),
         "on_dependency_failure": OnDependencyFailure.DEGRADE,
     }
     if undoes_items(step):

@@ -228,6 +228,23 @@ async def test_a_write_that_its_fallback_followed_is_undone_without_the_fallback
     assert ("a could not be undone" in result["reason"]) is (not sent)
 
 
+async def test_a_write_is_undone_whose_fallback_waited_for_a_person_when_another_stopped_the_run() -> None:
+    shop = Shop()
+    step_a = paid("a", 1, expect="result == 'paid'", require_approval=True)
+    other = {"tool": "read", "args": {"page": "1"}}
+    back = {"tool": "mail", "args": {"to": "ann@x.com", "text": "undo a"}}
+    asks = step("b", "read", {"page": "2"}, require_approval=True)
+    plan = {"goal": "g", "steps": [{**step_a, "fallback": other, "compensate": back}, asks]}
+    built = graph(shop, compensate=True)
+    await built.ainvoke({"goal": "g", "plan": plan}, thread())
+    waiting = await built.ainvoke(Command(resume={"a": "approve"}), thread())
+    assert [(each["step"], each["tool"]) for each in waiting["pending"]] == [("a", "read"), ("b", "read")]
+    stop = {"decision": "reject", "reason": "no", "then": "stop"}
+    result = await built.ainvoke(Command(resume={"b": stop}), thread())
+    assert [each["text"] for each in shop.did("mail")] == ["undo a"]
+    assert statuses(result)["a@undo"] == "succeeded"
+
+
 def _payments(*names: str, **more: Any) -> Json:
     back = {"tool": "mail", "args": {"to": "${item}", "text": "undo ${result}"}}
     inner = {"action": "tool", "tool": "pay", "args": {"to": "${item}", "amount": 1}, "compensate": back}
