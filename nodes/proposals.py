@@ -28,11 +28,15 @@ Read = Callable[[dict[str, Any]], tuple[Plan | None, Sequence[PlanProblem]]]
 
 @dataclass(frozen=True)
 class Proposal:
-    """What the model proposed: a plan that checks clean, an answer, or why not. Exactly one is set."""
+    """What the model proposed: a plan that checks clean, an answer, or why not. Exactly one is set.
+
+    Beside why not, `failed` is there when the question itself came to nothing.
+    """
 
     plan: Plan | None = None
     answer: str | None = None
     cannot: str | None = None
+    failed: CallFailed | None = None
 
 
 async def propose(
@@ -74,7 +78,7 @@ async def propose(
     form = plan_form(tools, settings.max_steps, answers=role == "planner")
     found = await ask_object(session, how, messages, form, read=judging, redos=settings.plan_repairs)
     if isinstance(found, CallFailed):
-        return judging.spare or Proposal(cannot=_why_none(role, found))
+        return judging.spare or Proposal(cannot=_why_none(role, found), failed=found)
     return found
 
 

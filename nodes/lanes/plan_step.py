@@ -9,8 +9,9 @@ from nodes.expansion import part_problems
 from nodes.history import history_of
 from nodes.lanes.asking import ask_for
 from nodes.lanes.rebuild import read_state
-from nodes.lanes.results import Result, failed, started
+from nodes.lanes.results import Result, failed, failed_call, started
 from nodes.lanes.run import StepRun
+from nodes.metering import BUDGET_SPENT, STEP_BUDGET_SPENT
 from nodes.prompts import part_messages
 from nodes.proposals import Check, propose, read_plan
 from tools import ToolRegistry
@@ -39,6 +40,8 @@ async def run_plan(run: StepRun, step: PlanStep, goal: str) -> Result:
     )
     if proposal.answer is not None:
         return Result(StepStatus.SUCCEEDED, proposal.answer)
+    if proposal.failed is not None and proposal.failed.code in (BUDGET_SPENT, STEP_BUDGET_SPENT):
+        return failed_call(proposal.failed)
     if proposal.plan is None:
         return failed("hard", "not_planned", str(proposal.cannot))
     await _keep(run, proposal.plan)

@@ -285,3 +285,16 @@ async def test_a_rejected_step_inside_a_part_asks_for_no_other_plan() -> None:
     document = await built.ainvoke(Command(resume=no), thread())
     assert (statuses(document)["p.b"], statuses(document)["p"]) == ("rejected", "cancelled")
     assert len(model.prompts) == 1
+
+
+@pytest.mark.parametrize("budget", ["max_model_calls", "step_max_model_calls"])
+async def test_a_spent_budget_leaves_a_part_unplanned_and_without_its_fallback(budget: str) -> None:
+    shop = Shop()
+    instead = {"tool": "mail", "args": {"to": "ann@x.com", "text": "sorry"}}
+    document = await run(
+        shop, plan(part(fallback=instead)), says(LOOK_AND_MAIL), **{"max_replans": 0, budget: 0}
+    )
+    assert document["status"] == "partial"
+    assert budget in document["reason"]
+    assert shop.did("mail") == []
+    assert statuses(document)["p"] == ("cancelled" if budget == "max_model_calls" else "failed")
