@@ -9,13 +9,12 @@ from graph.plan.errors import PlanError, PlanProblem, PlanrailError, ReferenceFa
 from graph.plan.expressions import Expression, read_expression
 from graph.plan.graph_order import ancestors, dependents, longest_remaining, topological_order
 from graph.plan.grounding import Sources
-from graph.plan.implied import with_implied_dependencies
 from graph.plan.json_values import JSON, json_fault
 from graph.plan.limits import History, PlanLimits
 from graph.plan.models import Plan
 from graph.plan.parse import parse_plan
 from graph.plan.parse_text import parse_plan_text
-from graph.plan.parts import PlannedCall, fallback_step, planned_calls, referring_value, step_references
+from graph.plan.parts import fallback_step, referring_value, step_references
 from graph.plan.references import (
     Scope,
     clipped,
@@ -28,9 +27,9 @@ from graph.plan.references import (
 )
 from graph.plan.renaming import can_be_named
 from graph.plan.render import to_mermaid, to_text
-from graph.plan.revise import PlanDiff, diff_plans, merge_replan, same_work, without_needless
+from graph.plan.revise import PlanDiff, diff_plans, merge_replan, without_needless
 from graph.plan.risk import Risk, max_risk
-from graph.plan.splice import depth_of, last_sub_steps, splice, stray_problems, sub_results
+from graph.plan.splice import last_sub_steps, splice, stray_problems, sub_results
 from graph.plan.statuses import STEP_TRANSITIONS, RunStatus, StepStatus
 from graph.plan.steps import (
     AgentStep,
@@ -41,7 +40,6 @@ from graph.plan.steps import (
     OnDependencyFailure,
     PlanStep,
     Step,
-    StepBase,
     ToolStep,
 )
 from graph.plan.tokens import escape_text
@@ -74,7 +72,6 @@ __all__ = [
     "PlanLimits",
     "PlanProblem",
     "PlanStep",
-    "PlannedCall",
     "PlanrailError",
     "ReferenceFailure",
     "Risk",
@@ -82,7 +79,6 @@ __all__ = [
     "Scope",
     "Sources",
     "Step",
-    "StepBase",
     "StepStatus",
     "ToolCatalog",
     "ToolSpec",
@@ -95,7 +91,6 @@ __all__ = [
     "clipped",
     "condition",
     "dependents",
-    "depth_of",
     "diff_plans",
     "escape_text",
     "evaluate_condition",
@@ -110,13 +105,11 @@ __all__ = [
     "merge_replan",
     "parse_plan",
     "parse_plan_text",
-    "planned_calls",
     "read_expression",
     "references",
     "referring_value",
     "resolve",
     "resolve_words",
-    "same_work",
     "splice",
     "step_references",
     "stray_problems",
@@ -131,7 +124,6 @@ __all__ = [
     "undoing",
     "undone_id",
     "whole_reference",
-    "with_implied_dependencies",
     "without_needless",
     "without_undo",
 ]

@@ -10,7 +10,6 @@ from graph.state.channels import (
     GraphOutput,
     GraphState,
     StepTask,
-    merge,
 )
 from graph.state.config_file import CONFIG_VARIABLE, chosen_config, config_path, using_config
 from graph.state.context import RunContext, overrides_of
@@ -70,7 +69,6 @@ __all__ = [
     "faults_of",
     "fitting_templates",
     "hidden_args",
-    "merge",
     "model_name",
     "overrides_of",
     "plan_by_rule",
