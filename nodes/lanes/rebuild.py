@@ -39,7 +39,7 @@ async def rebuild(session: RunSession, plan: Plan, decisions: Mapping[str, Decis
         _require_journal(session.run_id, plan, entries)
     else:
         entries, outputs = entries_of(session.board.entries, plan), session.board.outputs
-    session.decisions = decisions
+    session.decisions = {**decisions, **_last_words(entries)}
     board = Board(
         plan,
         entries,
@@ -54,6 +54,20 @@ async def rebuild(session: RunSession, plan: Plan, decisions: Mapping[str, Decis
     board.draining = lambda: session.control.drain_requested or ledger.refused is not None
     session.board = board
     return board
+
+
+def _last_words(entries: Mapping[str, StepEntry]) -> dict[str, Decision]:
+    """What a person said that ended a step, or the run.
+
+    The journal has it before the state does, and a process may end in between.
+    """
+    found: dict[str, Decision] = {}
+    for entry in entries.values():
+        told: Any = entry.approval
+        is_last = isinstance(told, dict) and told.get("decision") in ("reject", "stop")
+        if is_last and entry.status in (StepStatus.REJECTED, StepStatus.UNKNOWN):
+            found[entry.step_id] = Decision(**told)
+    return found
 
 
 def _require_journal(run_id: str, plan: Plan, entries: Mapping[str, StepEntry]) -> None:
