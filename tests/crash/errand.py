@@ -30,6 +30,7 @@ from graph.running import PlanrailGraph
 from tools.shop import shop_tools
 
 RUN_ID = "errand"
+PLANNED = " as planned"
 CONFIG: Any = {"configurable": {"thread_id": RUN_ID}}
 ORDERS = ("A1234", "A1235")
 REFUNDS = {"A1234": 10, "A1235": 5}
@@ -206,7 +207,9 @@ async def go_on(errand: Errand, *, answer: bool) -> dict[str, Any]:
 
 async def journaled(opened: OpenedStore) -> dict[str, str]:
     log = await Journal(opened.store, RUN_ID).load()
-    return {step_id: entry.status.value for step_id, entry in log.steps.items()}
+    planned = [step_id for step_id, entry in log.steps.items() if entry.planned is not None]
+    statuses = {step_id: entry.status.value for step_id, entry in log.steps.items()}
+    return statuses | {f"{step_id}{PLANNED}": "planned" for step_id in planned}
 
 
 def told(document: Mapping[str, Any]) -> dict[str, Any]:

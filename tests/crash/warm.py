@@ -18,8 +18,9 @@ from typing import Any
 from tests.crash.agent_errand import AgentErrand
 from tests.crash.errand import Errand, go_on, write_result
 from tests.crash.list_errand import ListErrand
+from tests.crash.undo_errand import UndoErrand
 
-KINDS = {"errand": Errand, "list": ListErrand, "agent": AgentErrand}
+KINDS = {"errand": Errand, "list": ListErrand, "agent": AgentErrand, "undo": UndoErrand}
 
 
 def serve() -> None:

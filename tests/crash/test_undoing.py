@@ -1,0 +1,73 @@
+"""A run with a part, a fallback and undoing, killed around each write and each effect, then resumed."""
+
+from collections import Counter
+from itertools import count
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.crash.conftest import Killable, Runs
+from tests.crash.errand import PLANNED, lines
+from tests.crash.undo_errand import DONE, STEP_OF, STEPS, done
+
+pytestmark = [pytest.mark.crash, pytest.mark.timeout(240)]
+
+STRIPES = 2
+
+
+def _nothing_lost_nothing_twice(run: Killable, result: dict[str, Any]) -> None:
+    assert result["last"]["status"] == "partial"
+    assert result["last"]["steps"] == STEPS
+    assert done(run.folder) == DONE
+    ended = {key for key, status in result["before"].items() if status == "succeeded"}
+    assert not ended & {STEP_OF[_value(call)] for call in result["new_calls"]}
+    if f"part{PLANNED}" in result["before"] or "part.pay" in result["before"]:
+        assert result["new_questions"] == []
+
+
+def _value(call: str) -> str:
+    return call.partition(" ")[2].replace("_", " ")
+
+
+def _doubt_is_told(result: dict[str, Any]) -> None:
+    """Before anybody answered, nothing was called a second time."""
+    calls = Counter(result["calls_before_answers"])
+    assert all(times == 1 for times in calls.values())
+    assert set(result["first"]["pending"]) <= set(STEP_OF.values())
+
+
+@pytest.mark.parametrize("idempotent", [True, False], ids=["with keys", "without"])
+@pytest.mark.parametrize("stripe", range(STRIPES))
+def test_killed_at_any_boundary_each_write_happens_and_is_undone_once(
+    runs: Runs, stripe: int, *, idempotent: bool
+) -> None:
+    doubts = 0
+    for boundary in count(1 + stripe, STRIPES * (3 if idempotent else 1)):
+        run = runs.fresh(idempotent=idempotent, kind="undo")
+        killed = run.killed(kill_at=boundary)
+        result = run.to_the_end() if killed else run.result()
+
+        _nothing_lost_nothing_twice(run, result)
+        if not idempotent:
+            _doubt_is_told(result)
+        doubts += len(result["first"]["pending"])
+        assert 1 <= len(lines(run.folder / "asked")) <= 1 + killed
+        if not killed:
+            break
+    assert boundary > 60
+    assert bool(doubts) is not idempotent
+
+
+@pytest.mark.parametrize("idempotent", [True, False], ids=["with keys", "without"])
+def test_killed_again_and_again_while_it_is_resumed(runs: Runs, *, idempotent: bool) -> None:
+    chance = Random(17)
+    for _ in range(4):
+        run = runs.fresh(idempotent=idempotent, kind="undo")
+        for _ in range(4):
+            run.killed(kill_at=chance.randint(1, 40))
+        result = run.to_the_end()
+
+        _nothing_lost_nothing_twice(run, result)
+        if not idempotent:
+            _doubt_is_told(result)
