@@ -20,7 +20,7 @@ Tools = Annotated[
         "--tools",
         metavar="MODULE[:ATTR]",
         envvar="PLANRAIL_TOOLS",
-        help="Module or .py file with your tools; mcp:FILE.json for MCP servers, after a comma beside others.",
+        help="Module or .py file with your tools; mcp:FILE.json for MCP servers, more after commas.",
     ),
 ]
 SetOption = Annotated[

@@ -15,7 +15,7 @@ OPEN_AGAIN = frozenset({StepStatus.RUNNING, StepStatus.WAITING})
 
 @dataclass(frozen=True)
 class Shape:
-    """What follows from a plan alone: steps, who waits for whom, longest paths, and what is inside of parts."""
+    """What follows from a plan alone: steps, who waits for whom, longest paths, what is in parts."""
 
     steps: Mapping[str, Step]
     dependents: Mapping[str, Sequence[Step]]
