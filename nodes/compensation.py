@@ -1,5 +1,6 @@
 """Undoing what a run did that is given up: as steps of another revision, which run like any others."""
 
+from collections.abc import Set
 from dataclasses import replace
 from typing import Any
 
@@ -32,26 +33,52 @@ from nodes.revisions import adopt
 from nodes.session import RunSession
 
 
-def steps_to_undo(session: RunSession, stopped_by: str | None) -> tuple[str, ...]:
+async def steps_to_undo(session: RunSession, stopped_by: str | None) -> tuple[str, ...]:
     """What a run that would end now leaves to be undone, in the order in which it was done.
 
-    Nothing when it would succeed, or when the setting does not ask for it.
+    Nothing when it would succeed, or when the setting does not ask for it. What a step did that was replaced
+    since goes by the id that its record has since, `ID@rREVISION`.
     """
     board = session.require_board()
     plan = board.plan
-    if not session.settings.compensate or not any(undoing(step) for step in plan.steps):
+    if not session.settings.compensate:
         return ()
     statuses = cancel_rest(plan, board.statuses, board.entries)
     broken = bool(deviations(plan, board.entries))
     if final_status(plan, statuses, stopped_by=stopped_by, broken=broken) is RunStatus.SUCCEEDED:
         return ()
-    done = [step.id for step in plan.steps if _is_done(session, step)]
-    return tuple(sorted(done, key=lambda step_id: _when_done(session, step_id)))
+    own = [step.id for step in plan.steps if _own_writes(session, step)]
+    keys = {e.idempotency_key for each in own for e in _own_writes(session, plan.step(each))}
+    replaced = [step.id for step in await _replaced(session) if _undone_by_none(session, step, keys)]
+    return tuple(sorted([*own, *replaced], key=lambda step_id: _when_done(session, step_id)))
+
+
+def _undone_by_none(session: RunSession, step: Step, keys: Set[str | None]) -> bool:
+    """Whether a replaced step did something that no map has taken over, which is undone as that map's."""
+    return any(entry.idempotency_key not in keys for entry in _own_writes(session, step))
+
+
+async def _replaced(session: RunSession) -> list[Step]:
+    """Steps of earlier revisions that did something before they were replaced, by their records' ids."""
+    board, plans = session.require_board(), (await session.load()).plans
+    aside = {
+        e.of_step for e in board.entries.values() if e.of_step not in board.shape.steps and _did_own_work(e)
+    }
+    found = []
+    for record in sorted(aside):
+        step_id, _, revision = record.rpartition("@r")
+        written = plans.get(int(revision)) if revision.isdigit() else None
+        step = next((s for s in Plan.from_json(written).steps if s.id == step_id), None) if written else None
+        found += [] if step is None else [step.model_copy(update={"id": record})]
+    return found
 
 
 def _when_done(session: RunSession, step_id: str) -> tuple[str, int]:
     """What steps are sorted by: none comes before one that it depends on, even if the clock was set back."""
     board = session.require_board()
+    if step_id not in board.shape.steps:
+        aside = [e for e in board.entries.values() if e.of_step == step_id]
+        return max(str(entry.ended_at or "") for entry in aside), 0
     before = ancestors(board.plan, step_id)
     entries = [board.entries[each] for each in (step_id, *before) if each in board.entries]
     return max(str(entry.ended_at or "") for entry in entries), len(before)
@@ -63,20 +90,20 @@ async def compensate(session: RunSession, state: GraphState) -> dict[str, Any]:
     written = (await session.load()).plans.get(plan.revision + 1)
     if written is not None:  # the process ended between the plan and the checkpoint
         return await adopt(session, state, Plan.from_json(written))
-    done = [await _done(session, plan.step(step_id)) for step_id in state["dispatch"]["steps"]]
+    steps = {step.id: step for step in [*plan.steps, *await _replaced(session)]}
+    done = [await _done(session, steps[step_id]) for step_id in state["dispatch"]["steps"]]
     revised = undo_revision(plan, done)
     await session.journal.put_plan(revised.revision, revised.to_json())
     return await adopt(session, state, revised)
 
 
-def _is_done(session: RunSession, step: Step) -> bool:
-    """Whether the step did something that its compensation undoes: all of it, or some items of a map."""
+def _own_writes(session: RunSession, step: Step) -> list[StepEntry]:
+    """Records of what the step did that its compensation undoes: all of it, or some items of a map."""
     entries = session.require_board().entries
-    if undoing(step) is None or step.id not in entries:
-        return False
-    if undoes_items(step):
-        return any(_did_own_work(each) for each in items_of(step.id, entries.values()))
-    return _did_own_work(entries[step.id])
+    if undoing(step) is None:
+        return []
+    found = items_of(step.id, entries.values()) if undoes_items(step) else [entries.get(step.id)]
+    return [entry for entry in found if entry is not None and _did_own_work(entry)]
 
 
 def _did_own_work(entry: StepEntry) -> bool:
@@ -90,12 +117,13 @@ def _did_own_work(entry: StepEntry) -> bool:
 
 
 async def _done(session: RunSession, step: Step) -> Done:
-    entry = session.require_board().entries[step.id]
+    board = session.require_board()
     if isinstance(step, MapStep) and undoes_items(step):
-        return Done(step.id, items=tuple(await _items_done(session, step)))
-    if entry.status.ok and entry.fallback is None and can_be_named(step.id):
-        return Done(step.id)
-    return Done(step.id, args=await _args(session, step, entry))
+        return Done(step, items=tuple(await _items_done(session, step)))
+    entry = board.entries[step.id]
+    if step.id in board.shape.steps and entry.status.ok and entry.fallback is None and can_be_named(step.id):
+        return Done(step)
+    return Done(step, args=await _args(session, step, entry))
 
 
 async def _args(session: RunSession, step: Step, entry: StepEntry) -> dict[str, JSON]:
@@ -118,7 +146,9 @@ async def _args(session: RunSession, step: Step, entry: StepEntry) -> dict[str, 
 
 async def _items_done(session: RunSession, step: MapStep) -> list[JSON]:
     """What is known of each item that was done; the board holds their entries without their results."""
-    own = Work(step, session.require_board().entries[step.id])  # the map, also where its fallback took over
+    own = Work(
+        step, session.require_board().entries.get(step.id)
+    )  # the map, also where its fallback took over
     items = await listed(session, own)
     entries = items_of(step.id, (await session.journal.load()).steps.values())
     return [

@@ -41,7 +41,7 @@ async def judge(session: RunSession, state: GraphState) -> Judgement:
         anew = _stop_of(d for step_id, d in decisions.items() if step_id in own)
         return replace(await _judged(session, state, undo, anew), stopped_by=anew or stopped)
     judged = await _judged(session, state, plan, _stop_of(decisions.values()))
-    if judged.next.move is Move.REPORT and (done := steps_to_undo(session, judged.stopped_by)):
+    if judged.next.move is Move.REPORT and (done := await steps_to_undo(session, judged.stopped_by)):
         return replace(judged, next=Next(Move.COMPENSATE, done))
     return judged
 

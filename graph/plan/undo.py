@@ -23,13 +23,13 @@ class Done:
     """A step whose effects are to be undone.
 
     Attributes:
-        step_id: The step.
+        step: The step; one that a later revision replaced goes by the id that its record has since.
         args: The call's arguments where no expression can name what the step gave: it failed after its write
             was made, or has an id that expressions cannot name. Else the call's own are used.
         items: For a map undone item by item, what is to be undone: `{"item", "index", "result"}` of each.
     """
 
-    step_id: str
+    step: Step
     args: Mapping[str, JSON] | None = None
     items: tuple[JSON, ...] = ()
 
@@ -69,7 +69,7 @@ def undo_revision(plan: Plan, done: Sequence[Done]) -> Plan:
     steps: list[Step] = []
     for each in reversed(done):
         before = (steps[-1].id,) if steps else ()
-        steps.append(_undo(plan.step(each.step_id), each, before))
+        steps.append(_undo(each, before))
     changes = {"revision": plan.revision + 1, "parent_revision": plan.revision, "author": UNDO_AUTHOR}
     return with_implied_dependencies(plan.model_copy(update={**changes, "steps": (*plan.steps, *steps)}))
 
@@ -89,7 +89,8 @@ def _only(plan: Plan, *, undo: bool) -> Plan:
     return plan.model_copy(update={"steps": steps})
 
 
-def _undo(step: Step, done: Done, before: tuple[str, ...]) -> Step:
+def _undo(done: Done, before: tuple[str, ...]) -> Step:
+    step = done.step
     call = undoing(step)
     assert call is not None, f"nothing undoes {step.id}"
     fields: dict[str, Any] = {

@@ -1,0 +1,38 @@
+"""What a step did is undone also where another plan has dropped the step since."""
+
+from typing import Any
+
+from tests.executor.shop import Shop, graph, statuses, step, thread
+from tests.support.models import says
+
+Json = dict[str, Any]
+OTHER: Json = {"plan": {"steps": [step("lost", "look", {"order": "A1"})]}}
+
+
+async def given_up(shop: Shop, first: Json) -> Json:
+    """A plan of one step that fails, another plan that drops it and fails too."""
+    shop.fails.add("look")
+    built = graph(shop, says(OTHER), compensate=True, max_replans=1)
+    plan = {"goal": "look at A1", "steps": [first]}
+    result: Json = await built.ainvoke({"goal": "look at A1", "plan": plan}, thread())
+    assert result["replans"] == 1
+    return result
+
+
+async def test_a_write_that_was_not_what_was_expected_is_undone() -> None:
+    shop = Shop()
+    back = {"tool": "mail", "args": {"to": "ann@x.com", "text": "undo ${result}"}}
+    args = {"to": "ann@x.com", "amount": 1}
+    result = await given_up(shop, step("a", "pay", args, expect="result == 'else'", compensate=back))
+    assert [each["text"] for each in shop.did("mail")] == ["undo paid 1.0"]
+    assert statuses(result)["a@r1@undo"] == "succeeded"
+
+
+async def test_items_of_a_map_are_undone() -> None:
+    shop = Shop()
+    back = {"tool": "mail", "args": {"to": "${item}", "text": "undo ${result}"}}
+    args = {"to": "${item}", "amount": "${index == 0 ? 1.0 : double('x')}"}
+    inner = {"action": "tool", "tool": "pay", "args": args, "compensate": back}
+    await given_up(shop, {"id": "m", "action": "map", "over": ["ann@x.com", "bob@x.com"], "step": inner})
+    assert [each["to"] for each in shop.did("pay")] == ["ann@x.com"]
+    assert shop.did("mail") == [{"to": "ann@x.com", "text": "undo paid 1.0"}]
