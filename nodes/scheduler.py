@@ -6,7 +6,8 @@ from langgraph.runtime import Runtime
 
 from checkpoints import StepEntry
 from graph.plan import RunStatus, StepStatus
-from graph.state import Dispatch, GraphState
+from graph.state import Dispatch, GraphState, Request
+from nodes.decide.map_question import beyond_question, with_reference
 from nodes.decide.readiness import Move
 from nodes.judge import Judgement, judge
 from nodes.lanes.rebuild import rebuild
@@ -48,9 +49,14 @@ async def scheduler(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
 async def _ask(session: RunSession, state: GraphState, judged: Judgement) -> dict[str, Any]:
     """Write down what waits before anybody is asked."""
     board = session.require_board()
-    waiting = [_waiting_entry(session, step_id) for step_id in judged.next.steps]
-    await session.journal.commit(*(entry for entry in waiting if entry is not None))
-    pending = [judged.requests[s].to_json() for s in judged.next.steps if s in judged.requests]
+    waiting = [
+        _waiting_entry(session, step_id, judged.requests.get(step_id)) for step_id in judged.next.steps
+    ]
+    stored = await session.journal.commit(*(entry for entry in waiting if entry is not None))
+    board.entries.update((entry.key, entry) for entry in stored)
+    kept = {entry.step_id: entry.input_ref for entry in stored}
+    asked = [judged.requests[s] for s in judged.next.steps if s in judged.requests]
+    pending = [with_reference(request, kept.get(request.step)) for request in asked]
     pending += [_question(session, s) for s in judged.next.steps if s in judged.asking]
     for item in pending:
         session.emit({"type": "approval_requested", "step": item["step"], "message": item["reason"]})
@@ -65,15 +71,16 @@ async def _ask(session: RunSession, state: GraphState, judged: Judgement) -> dic
     return await document(session, run, board.plan)
 
 
-def _waiting_entry(session: RunSession, step_id: str) -> StepEntry | None:
-    board = session.require_board()
+def _waiting_entry(session: RunSession, step_id: str, request: Request | None) -> StepEntry | None:
+    """The entry of a step that waits, with the calls of a map that its question has no room for."""
+    board, calls = session.require_board(), beyond_question(request)
     prior = board.entries.get(step_id)
-    if prior is not None and prior.status in (StepStatus.WAITING, StepStatus.UNKNOWN):
+    if calls is None and prior is not None and prior.status in (StepStatus.WAITING, StepStatus.UNKNOWN):
         return None
     entry = blank_entry(session.run_id, board.plan, board.step(step_id), prior)
-    entry = entry.model_copy(update={"status": StepStatus.WAITING, "approval": {"kind": "approval"}})
-    board.entries[step_id] = entry
-    return entry
+    changes = {"status": StepStatus.WAITING, "approval": {"kind": "approval"}, "input": calls}
+    board.entries[step_id] = entry.model_copy(update=changes)
+    return board.entries[step_id]
 
 
 def _question(session: RunSession, step_id: str) -> dict[str, Any]:

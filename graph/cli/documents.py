@@ -54,7 +54,8 @@ async def read_run(opened: OpenedStore, run_id: str, *, whole_outputs: bool) -> 
     plan = _current_plan(log)
     entries = entries_of(log.steps, plan) if plan else {}
     outputs = await _large_outputs(journal, entries) if whole_outputs else {}
-    document = build_document(log.run, plan, entries, outputs)
+    run = await _with_whole_questions(journal, log.run, log) if whole_outputs else log.run
+    document = build_document(run, plan, entries, outputs)
     return RunView(log.run, plan, log, document, _is_interrupted(opened, log.run))
 
 
@@ -114,6 +115,27 @@ def _current_plan(log: RunLog) -> Plan | None:
 async def _large_outputs(journal: Journal, entries: dict[str, StepEntry]) -> dict[str, Any]:
     large = {key: e for key, e in entries.items() if e.output_ref is not None and e.item is None}
     return {key: await journal.output(entry) for key, entry in large.items()}
+
+
+async def _with_whole_questions(journal: Journal, run: RunEntry, log: RunLog) -> RunEntry:
+    """The run's entry with all calls of a map in the question about them, those kept by reference too."""
+    pending = [
+        {
+            **asked,
+            "args": {"calls": asked["args"]["calls"], "all": await journal.input(log.steps[asked["step"]])},
+        }
+        if _is_kept(asked, log)
+        else asked
+        for asked in run.pending
+    ]
+    return run.model_copy(update={"pending": pending})
+
+
+def _is_kept(asked: dict[str, Any], log: RunLog) -> bool:
+    """Whether the calls of a question are the input of its step's entry."""
+    reference, entry = asked["args"].get("all"), log.steps.get(asked["step"])
+    kept = entry.input_ref if entry is not None and asked["tool"] is None else None
+    return kept is not None and isinstance(reference, dict) and reference.get("$ref") == kept.digest
 
 
 def _is_interrupted(opened: OpenedStore, entry: RunEntry) -> bool:

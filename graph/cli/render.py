@@ -15,8 +15,10 @@ from graph.plan import Plan, ToolStep
 
 Line = Text | str
 
-_OF_A_MAP = {"calls", "item"}
-"""What the question about a map's calls is told by, and the one about an item's."""
+_SHOWN_CALLS = 10
+"""Calls of a map that are shown one by one; `--json` has all."""
+
+_CALL_CHARS = 500
 
 _SHOWN_EFFECTS = 20
 """Effects of one step that are shown one by one; `--json` has all."""
@@ -73,14 +75,20 @@ def pending_lines(run_id: str, pending: Sequence[Mapping[str, Any]], database: s
     for question in pending:
         yield ""
         yield Text.assemble(("waiting ", "bold magenta"), *_question_title(question))
-        for name, value in question["args"].items():
-            yield from _argument_lines(str(name), value)
+        if _is_of_a_map(question):
+            yield from _call_lines(
+                question["args"], command_line("show", run_id, "--json", database=database)
+            )
+        else:
+            for name, value in question["args"].items():
+                yield from _argument_lines(str(name), value)
         for label, words in _answers(question["kind"], run_id, str(question["id"])):
             yield f"  {label:14}{command_line(*words, database=database)}"
 
 
 def _question_title(question: Mapping[str, Any]) -> list[str]:
-    does = question["tool"] or ("map" if _OF_A_MAP & question["args"].keys() else "llm")
+    of_map = _is_of_a_map(question) or "item" in question["args"]
+    does = question["tool"] or ("map" if of_map else "llm")
     what = f"{question['step']}  {does}  risk {question['risk']}"
     return [visible(f"{what}  ({question['reason']})")]
 
@@ -101,11 +109,24 @@ def _answers(kind: str, run_id: str, approval: str) -> list[tuple[str, list[str]
     ]
 
 
+def _is_of_a_map(question: Mapping[str, Any]) -> bool:
+    """Whether the question is about all calls of a map."""
+    return question["tool"] is None and "calls" in question["args"]
+
+
+def _call_lines(args: Mapping[str, Any], see_all: str) -> Iterator[str]:
+    """The first calls of a map, and the command that shows all of them whole."""
+    calls = args["first"] if "first" in args else args["all"]
+    lines = [short(call, _CALL_CHARS) for call in calls[:_SHOWN_CALLS]]
+    yield f"    calls = {args['calls']}"
+    yield from (f"      {line}" for line in lines)
+    left = args["calls"] - len(lines)
+    if left or any(len(line) == _CALL_CHARS for line in lines):
+        yield f"    {f'and {left} more; all' if left else 'whole'} calls:  {see_all}"
+
+
 def _argument_lines(name: str, value: Any) -> Iterator[str]:
-    if name in ("all", "first") and isinstance(value, list):
-        yield f"    {name}:"
-        yield from (f"      {short(each, 500)}" for each in value)
-    elif isinstance(value, str) and "\n" in value:
+    if isinstance(value, str) and "\n" in value:
         yield f"    {visible(name)} ="
         yield from _indented(value, "      | ")
     else:

@@ -29,9 +29,6 @@ from nodes.lanes.results import Result, blank_entry, failed
 from nodes.lanes.work import Work
 from nodes.session import RunSession
 
-SHOWN_CALLS = 10
-"""Calls that a person is shown one by one; of the others the number, and all are in the digest."""
-
 _AT_A_TIME = 200
 
 
@@ -96,20 +93,15 @@ async def question_about(session: RunSession, work: Work, items: Sequence[JSON])
     assert isinstance(work.step, MapStep)
     inner = inner_of(work)
     reason = doubt(work.entry, session.require_board().plan)
-    digest, count, first = sha256(), 0, list[JSON]()
+    digest, all_shown = sha256(), list[JSON]()
     async for at, call, args, shown in _calls(session, work, inner, items):
-        count += 1
         digest.update(canonical_json([at, call.step.action, getattr(call.step, "tool", None), args]).encode())
         reason = reason or await question_of(session, call, args)
-        if len(first) < SHOWN_CALLS:
-            first.append({"index": at, **shown})
-    if reason is None or not count:
+        all_shown.append({"index": at, **shown})
+    if reason is None or not all_shown:
         return None
-    return Whole(
-        reason,
-        args={"calls": count, "digest": digest.hexdigest()},
-        shown={"calls": count, "first" if count > SHOWN_CALLS else "all": first},
-    )
+    counted = {"calls": len(all_shown)}
+    return Whole(reason, {**counted, "digest": digest.hexdigest()}, {**counted, "all": all_shown})
 
 
 async def map_request(session: RunSession, work: Work) -> Request | None:

@@ -98,12 +98,22 @@ def test_a_map_is_approved_as_a_whole(prompt: Prompt) -> None:
     shown = prompt("show", "r1").out
     assert "每个  map  risk high" in shown
     assert "calls = 30" in shown
-    assert len(re.findall(r'"tool":\s*"publish"|publish', shown)) >= 10
+    assert shown.count('"tool": "publish"') == 10
+    assert re.search(r"and 20 more; all calls:  \S+ show r1 --json", shown)
+    (question,) = prompt("show", "r1", "--json").document["pending"]
+    assert [call["args"] for call in question["args"]["all"]] == [{"number": n} for n in range(30)]
     assert prompt("approve", "r1", "每个", "--args", '{"number": 1}').code == 2
     assert prompt("approve", "r1", "每个", "--by", "ada").code == 0
     shown = prompt("show", "r1").out
     assert "每个  30 in all; --json shows each" in shown
     assert len(prompt("show", "r1", "--json").document["effects"]) == 30
+
+
+def test_calls_too_many_for_a_question_are_all_shown_as_json(prompt: Prompt) -> None:
+    prompt.run(_map("publish", 3_000))
+    assert "and 2990 more; all calls:" in prompt("show", "r1").out
+    (question,) = prompt("show", "r1", "--json").document["pending"]
+    assert [call["args"]["number"] for call in question["args"]["all"]] == list(range(3_000))
 
 
 @pytest.mark.crash

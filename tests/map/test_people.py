@@ -1,11 +1,14 @@
 """Maps and people: one question about all calls, doubts item by item, and tools that ask by themselves."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.types import interrupt
 
+from checkpoints import open_store
+from graph.cli.documents import RunView, read_run
 from graph.state import ApprovalError
 from tests.map.support import Json, Runs, doubtful, hard, mapped, row
 from tools import ToolRegistry, policy
@@ -44,10 +47,31 @@ def test_a_map_of_a_risky_tool_is_asked_about_once_with_all_its_calls(runs: Runs
     assert sorted(runs.shelf.puts) == [0, 1, 2, 3]
 
 
-def test_of_many_calls_the_first_are_shown_and_all_are_counted(runs: Runs) -> None:
+def test_all_of_many_calls_are_in_the_question(runs: Runs) -> None:
     question = _only(runs.start(mapped("m", list(range(500)), "put_risky", {"value": "${item}"})))
     assert question["args"]["calls"] == 500
-    assert len(question["args"]["first"]) == 10
+    assert [call["args"]["value"] for call in question["args"]["all"]] == list(range(500))
+
+
+def test_calls_too_large_for_a_question_are_kept_beside_it(runs: Runs) -> None:
+    waiting = runs.start(mapped("m", list(range(5_000)), "put_risky", {"value": "${item}", "secret": "x"}))
+    args = _only(waiting)["args"]
+    assert args["calls"] == 5_000
+    assert [call["args"]["value"] for call in args["first"]] == list(range(10))
+    assert (args["see"], args["all"]["bytes"] > 100_000) == ("`planrail show r --json` has all calls", True)
+
+    (question,) = _read_back(runs).document["pending"]
+    assert question["args"]["calls"] == 5_000
+    assert [call["args"]["value"] for call in question["args"]["all"]] == list(range(5_000))
+    assert question["args"]["all"][-1]["args"]["secret"] == "[redacted]"
+
+    assert runs.resume("approve")["status"] == "succeeded"
+    assert sorted(runs.shelf.puts) == list(range(5_000))
+
+
+def _read_back(runs: Runs) -> RunView:
+    with open_store(runs.path / "runs.db") as opened:
+        return asyncio.run(read_run(opened, "r", whole_outputs=True))
 
 
 def test_a_rejected_map_runs_no_item(runs: Runs) -> None:
