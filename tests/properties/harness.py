@@ -20,6 +20,7 @@ from tests.properties.durable import InFile, Memory
 from tests.properties.models import Echo, Planner
 from tests.properties.reference import Reference
 from tests.properties.specs import Spec, by_name, plan_json
+from tests.properties.undoing import undo
 from tests.properties.world import REGISTRY, WORLD, Fuse, World
 
 RUN_ID = "run"
@@ -67,6 +68,7 @@ class Harness:
     ) -> None:
         self.specs = by_name(specs)
         self.plan = plan_json(specs)
+        self.compensates = compensate
         self.durable = durable
         self._graph = _graph(max_concurrency, scheduling, compensate)
         self.world = World(self.specs, max_concurrency)
@@ -217,5 +219,7 @@ async def finish(harness: Harness, reference: Reference, pick: Any, fault: Any =
             reference.answer(step, answer)
         ended = await harness.answer({step: answer.to_resume()}, next_fault())
     reference.settle()
-    reference.finish(harness.items_done)
+    reference.finish()
+    if harness.compensates:
+        undo(reference, harness.items_done)
     agrees(harness, reference)

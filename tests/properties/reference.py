@@ -1,6 +1,6 @@
 """The reference model: runs a plan one step at a time, in one process that never ends early."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.properties.models import answer_to
 from tests.properties.results import NoSuchField, NoTruth, failure, given_by, shaped
 from tests.properties.specs import Answer, Condition, Form, Kind, Reply, Spec
 
-LOST = {"failed", "skipped", "rejected"}
+LOST = {"failed", "skipped", "rejected", "cancelled"}
 SETTLED = {"succeeded", "not_taken", *LOST}
 
 
@@ -19,7 +19,7 @@ class Reference:
     `possible` are effects of maps that were given up: which items came to their end before is not told.
     """
 
-    def __init__(self, specs: tuple[Spec, ...], *, compensate: bool = False) -> None:
+    def __init__(self, specs: tuple[Spec, ...]) -> None:
         self.specs: dict[str, Spec] = {spec.id: spec for spec in specs}
         self.statuses = dict.fromkeys(self.specs, "pending")
         self.outputs: dict[str, Any] = {}
@@ -28,10 +28,9 @@ class Reference:
         self.run_status = ""
         self.stopped = False
         self.planned: set[str] = set()
-        self._compensate = compensate
-        self._wrote: set[str] = set()
+        self.wrote: set[str] = set()
         self._answers: dict[str, Answer] = {}
-        self._gone_over: set[str] = set()
+        self.gone_over: set[str] = set()
 
     def settle(self) -> None:
         """Run all that can run without a person."""
@@ -53,30 +52,36 @@ class Reference:
             self.statuses[step_id] = "rejected"
             self.stopped = answer.then == "stop"
 
-    def finish(self, items_done: Mapping[str, Collection[int]]) -> None:
-        """Nothing runs or is asked any more, but for undoing; `items_done` are those of each map."""
+    def finish(self) -> None:
+        """Nothing runs or is asked any more, but for undoing."""
         assert not self.pending()
         for step_id, status in self.statuses.items():
             if status == "pending":
                 self.statuses[step_id] = "cancelled"
         self.run_status = self._end_of_run()
-        if self._compensate and self.run_status != "succeeded":
-            for spec in list(self.specs.values()):
-                self._undo(spec, items_done.get(spec.id, ()))
 
     def _end_of_run(self) -> str:
         if self.stopped:
             return "rejected"
+        made_good = tuple(f"{spec.id}." for spec in self.specs.values() if self._is_made_good(spec))
         lost = [
             self.statuses[spec.id]
             for spec in self.specs.values()
-            if not spec.optional and self.statuses[spec.id] in ("failed", "rejected", "cancelled")
+            if not spec.optional and not spec.id.startswith(made_good) and self._is_missed(spec.id)
         ]
         if not lost:
             return "succeeded"
         if "succeeded" in self.statuses.values():
             return "partial"
         return "rejected" if "rejected" in self.statuses.values() and "failed" not in lost else "failed"
+
+    def _is_made_good(self, spec: Spec) -> bool:
+        """Whether it is no loss what was lost inside of the part."""
+        took_over = spec.fallback is not None and self.statuses[spec.id] == "succeeded"
+        return spec.kind is Kind.PLAN and (spec.optional or took_over)
+
+    def _is_missed(self, step_id: str) -> bool:
+        return self.statuses[step_id] in ("failed", "rejected", "cancelled")
 
     def _take(self, spec: Spec) -> bool:
         """Settle one step if it can be; tell whether anything changed."""
@@ -88,6 +93,10 @@ class Reference:
         if spec.depends_on and all(self.statuses[dep] == "not_taken" for dep in spec.depends_on):
             self.statuses[spec.id] = "not_taken"
             return True
+        stuck = "." in spec.id and spec.policy == "abort" and self._lost(spec)
+        if stuck and not self._touches_rejected(spec.depends_on):
+            self.statuses[spec.id] = "cancelled"  # a part ends with what is left of it
+            return True
         if self.stopped or not self._ready(spec) or self._waits(spec):
             return False
         self.statuses[spec.id] = self._end(spec)
@@ -95,7 +104,7 @@ class Reference:
 
     def _at(self, spec: Spec) -> Spec:
         """The step, or its fallback once its own work has failed."""
-        return spec.fallback if spec.id in self._gone_over and spec.fallback else spec
+        return spec.fallback if spec.id in self.gone_over and spec.fallback else spec
 
     def _end(self, spec: Spec) -> str:
         """How a step ends, or that it is pending still because its fallback comes next."""
@@ -108,7 +117,7 @@ class Reference:
                 return "failed"
         ended = self._run(at, spec.id)
         if ended == "failed" and at is spec and spec.fallback:
-            self._gone_over.add(spec.id)
+            self.gone_over.add(spec.id)
             return "pending"
         return ended
 
@@ -131,12 +140,22 @@ class Reference:
         return self.statuses[step_id] == "succeeded" and self.outputs[step_id] is not None
 
     def _lost(self, spec: Spec) -> bool:
-        return any(self.statuses[dep] in LOST for dep in spec.depends_on)
+        return any(state in LOST for state in self._needs(spec))
+
+    def _needs(self, spec: Spec) -> list[str]:
+        """How what it needs has ended: a part's own steps well, for it judges itself what they come to."""
+        parts = {each.id for each in spec.part} if spec.id in self.planned else set()
+        own = set() if self._touches_rejected(parts) else parts
+        states = [(dep, self.statuses[dep]) for dep in spec.depends_on]
+        return ["succeeded" if dep in own and state in SETTLED else state for dep, state in states]
+
+    def _touches_rejected(self, step_ids: Collection[str]) -> bool:
+        return any(self.statuses[each] == "rejected" for each in step_ids)
 
     def _ready(self, spec: Spec) -> bool:
         if self.statuses[spec.id] != "pending" or (self._lost(spec) and spec.policy != "degrade"):
             return False
-        return all(self.statuses[dep] in SETTLED for dep in spec.depends_on)
+        return all(state in SETTLED for state in self._needs(spec))
 
     def _waits(self, spec: Spec) -> bool:
         """Whether it waits for an answer; what is not taken, or cannot run anyway, is not asked about."""
@@ -154,14 +173,14 @@ class Reference:
         if spec.kind is Kind.MAP and not any(spec.taken):
             return False
         try:
-            self._value(spec)
+            self.value_of(spec)
         except NoSuchField:
             return False
         return True
 
     def _run(self, spec: Spec, step_id: str) -> str:
         try:
-            value = self._value(spec)
+            value = self.value_of(spec)
         except NoSuchField:
             return "failed"
         answer = self._answers.get(spec.id)
@@ -176,7 +195,7 @@ class Reference:
         if spec.kind.writes:
             self.effects[spec.id] = value
         if spec.expects is False:
-            self._wrote |= {spec.id} if spec.kind.writes else set()
+            self.wrote |= {spec.id} if spec.kind.writes else set()
             return "failed"
         self.outputs[step_id] = given_by(spec, value)
         return "succeeded"
@@ -207,6 +226,8 @@ class Reference:
     def _run_plan(self, spec: Spec) -> str:
         if spec.id in self.planned:
             ends = [each for each in spec.depends_on if each.startswith(f"{spec.id}.")]
+            if any(self._is_missed(each) and not self.specs[each].optional for each in ends):
+                return "failed"
             by_name = {each.removeprefix(f"{spec.id}."): self.outputs.get(each) for each in ends}
             output: Any = by_name if len(ends) > 1 else self.outputs.get(ends[0])
         elif spec.behaviour.fails or not (spec.reply.plans or spec.reply is Reply.ANSWER):
@@ -231,46 +252,7 @@ class Reference:
         self.specs[spec.id] = replace(spec, depends_on=(*spec.depends_on, *ends))
         self.planned.add(spec.id)
 
-    def _undo(self, spec: Spec, items_done: Collection[int]) -> None:
-        """Undo what the step itself did; what its own write gave is forgotten once its fallback is next."""
-        undo_id, over = f"{spec.id}@undo", spec.id in self._gone_over
-        items = [each for at, each in enumerate(spec.items) if at in items_done and not each.behaviour.fails]
-        if spec.undo is None:
-            undos = [each.undo for each in items if each.undo is not None]
-            if undos:
-                self.statuses[undo_id] = self._undo_items(spec, undos, undo_id)
-        elif spec.id in self._wrote:
-            made = None if over else given_by(spec, self.effects[spec.id])
-            self.statuses[undo_id] = self._undo_one(spec.undo, made, undo_id)
-        elif self.statuses[spec.id] == "succeeded" and not over:
-            self.statuses[undo_id] = self._undo_one(spec.undo, self.outputs[spec.id], undo_id, known=True)
-
-    def _undo_one(self, undo: Spec, made: Any, undo_id: str, *, known: bool = False) -> str:
-        try:
-            if undo.refers_to is not None and made is None and not known:
-                return "failed"
-            value = undo.literal if undo.refers_to is None else shaped(undo.form, made)
-        except NoSuchField:
-            return "failed"
-        if undo.behaviour.fails:
-            return "failed"
-        if undo.kind.writes:
-            self.effects[undo.id] = value
-        self.outputs[undo_id] = given_by(undo, value)
-        return "succeeded"
-
-    def _undo_items(self, spec: Spec, undos: list[Spec], undo_id: str) -> str:
-        value = self._value(spec)
-        ok = [each for each in undos if not each.behaviour.fails]
-        effects = {each.id: value for each in ok if each.kind.writes}
-        if ok != undos:
-            self.possible |= effects
-            return "failed"
-        self.effects |= effects
-        self.outputs[undo_id] = {"results": [given_by(each, value) for each in undos], "failures": []}
-        return "succeeded"
-
-    def _value(self, spec: Spec) -> Any:
+    def value_of(self, spec: Spec) -> Any:
         if spec.refers_to is None:
             return spec.literal
         if self.statuses[spec.refers_to] != "succeeded":

@@ -42,7 +42,7 @@ class OneRun(RuleBasedStateMachine):
         self.harness = Harness(
             steps, Memory(), max_concurrency=concurrency, scheduling=scheduling, compensate=compensate
         )
-        self.reference = Reference(steps, compensate=compensate)
+        self.reference = Reference(steps)
 
     @property
     def document(self) -> dict[str, Any]:

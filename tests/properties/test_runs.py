@@ -57,7 +57,7 @@ def _drive(steps: tuple[Spec, ...], data: Any, way: Way, faults: list[Fault]) ->
     asyncio.run(
         finish(
             harness,
-            Reference(steps, compensate=way.compensate),
+            Reference(steps),
             lambda ids: data.draw(st.sampled_from(ids)),
             lambda: left.pop() if left else Fault(),
         )

@@ -61,7 +61,7 @@ def test_what_a_killed_process_left_in_a_file_is_enough(
         asyncio.run(
             finish(
                 harness,
-                Reference(steps, compensate=True),
+                Reference(steps),
                 lambda ids: data.draw(st.sampled_from(ids)),
                 lambda: left.pop() if left else Fault(),
             )
