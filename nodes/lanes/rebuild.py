@@ -1,7 +1,7 @@
 """The board from the state and the journal, once per superstep."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from langgraph.config import get_config
 from langgraph.pregel._read import ChannelRead
@@ -66,7 +66,7 @@ def _last_words(entries: Mapping[str, StepEntry]) -> dict[str, Decision]:
         told: Any = entry.approval
         is_last = isinstance(told, dict) and told.get("decision") in ("reject", "stop")
         if is_last and entry.status in (StepStatus.REJECTED, StepStatus.UNKNOWN):
-            found[entry.step_id] = Decision(**told)
+            found[entry.step_id] = cast(Decision, told)
     return found
 
 
