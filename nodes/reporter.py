@@ -13,11 +13,13 @@ from nodes.decide.outcome import (
     cancel_rest,
     final_status,
     honest_answer,
+    partly_done,
     reason_of,
     undone_of,
     with_stale,
 )
 from nodes.decide.premises import deviations
+from nodes.lanes.map_left import entries_with_results
 from nodes.lanes.rebuild import rebuild
 from nodes.progress import closed_entries, document, put_run, step_states
 from nodes.session import RunSession
@@ -33,7 +35,9 @@ async def reporter(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
     work = without_undo(plan)
     board = await rebuild(session, plan, state.get("decisions") or {})
     statuses = cancel_rest(plan, board.statuses, board.entries)
-    await session.journal.commit(*closed_entries(session, statuses))
+    closed = closed_entries(session, statuses)
+    stored = await session.journal.commit(*closed, *await entries_with_results(session, statuses))
+    board.entries.update((entry.key, entry) for entry in stored)
     board.statuses.update(statuses)
     outputs = {s.id: await session.output_of(s.id) for s in plan.steps if statuses[s.id].ok}
     status = final_status(
@@ -41,6 +45,7 @@ async def reporter(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
         statuses,
         stopped_by=state.get("stopped_by"),
         broken=bool(deviations(work, board.entries)),
+        partly=partly_done(work, board.entries),
     )
     undone, not_undone = undone_of(plan, statuses, board.entries)
     reason = reason_of(work, statuses, board.entries, state.get("no_replan"))

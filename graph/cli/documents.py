@@ -1,6 +1,6 @@
 """A run as its journal tells it, readable while another process works on it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,6 +119,7 @@ async def _large_outputs(journal: Journal, entries: dict[str, StepEntry]) -> dic
 
 async def _with_whole_questions(journal: Journal, run: RunEntry, log: RunLog) -> RunEntry:
     """The run's entry with all calls of a map in the question about them, those kept by reference too."""
+    questions: Sequence[Any] = run.pending
     pending = [
         {
             **asked,
@@ -126,7 +127,7 @@ async def _with_whole_questions(journal: Journal, run: RunEntry, log: RunLog) ->
         }
         if _is_kept(asked, log)
         else asked
-        for asked in run.pending
+        for asked in questions
     ]
     return run.model_copy(update={"pending": pending})
 

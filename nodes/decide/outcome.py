@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 from checkpoints import StepEntry
@@ -45,13 +45,19 @@ def _may_have_happened(entry: StepEntry) -> bool:
 
 
 def final_status(
-    plan: Plan, statuses: Statuses, *, stopped_by: str | None = None, broken: bool = False
+    plan: Plan,
+    statuses: Statuses,
+    *,
+    stopped_by: str | None = None,
+    broken: bool = False,
+    partly: Set[str] = frozenset(),
 ) -> RunStatus:
     """The run's status from its steps' final ones.
 
     Succeeded means that no step failed, was rejected, cancelled or left in doubt, but for optional
     ones; a skip by the plan's own policy is no fault. `stopped_by` is the decision (`reject` or
-    `stop`) with which a person ended the run; `broken` says that the plan was found not to hold.
+    `stop`) with which a person ended the run; `broken` says that the plan was found not to hold;
+    `partly` are the steps that did some of their work (`partly_done`).
     """
     if stopped_by is not None:
         return RunStatus.REJECTED if stopped_by == "reject" else RunStatus.STOPPED
@@ -59,7 +65,7 @@ def final_status(
     lost = [s for s in plan.steps if not s.optional and s.id not in settled and is_lost(statuses[s.id])]
     if not lost:
         return RunStatus.PARTIAL if broken else RunStatus.SUCCEEDED
-    if any(statuses[step.id].ok for step in plan.steps):
+    if any(statuses[step.id].ok or step.id in partly for step in plan.steps):
         return RunStatus.PARTIAL
     rejected = any(statuses[step.id] is StepStatus.REJECTED for step in plan.steps)
     if rejected and all(statuses[s.id] in (StepStatus.REJECTED, StepStatus.CANCELLED) for s in lost):
@@ -80,6 +86,13 @@ def made_good(plan: Plan, statuses: Statuses) -> set[str]:
         good |= deeper
         todo += deeper
     return good
+
+
+def partly_done(plan: Plan, entries: Mapping[str, StepEntry]) -> frozenset[str]:
+    """The maps of which some items are done, however the map ended."""
+    maps = {step.id for step in plan.steps if isinstance(step, MapStep)}
+    done = (e.step_id for e in entries.values() if e.item is not None and e.status is StepStatus.SUCCEEDED)
+    return frozenset(maps.intersection(done))
 
 
 def is_lost(status: StepStatus) -> bool:

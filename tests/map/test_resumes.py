@@ -11,8 +11,9 @@ from langgraph.runtime import RunControl
 
 from checkpoints import Journal, StepEntry, open_store
 from graph.build import build_graph
+from graph.cli.documents import read_run
 from graph.resuming import stored_document
-from tests.map.support import CONFIG, Json, Runs, Shelf, doubtful, mapped, plan, row
+from tests.map.support import CONFIG, Json, Runs, Shelf, doubtful, hard, mapped, plan, row
 from tests.support.models import says
 
 ITEMS = list(range(30))
@@ -77,12 +78,44 @@ def test_a_map_out_of_budget_keeps_what_is_done_and_says_how_far_it_came(runs: R
     runs.settings = {"max_tool_calls": 7, "max_concurrency": 2}
     document = runs.start(mapped("m", ITEMS, "put", {"value": "${item}"}))
 
-    assert document["status"] == "failed"
+    assert document["status"] == "partial"
+    output = row(document, "m")["output"]
+    assert sorted(filter(None, output["results"])) == sorted(f"<{n}>" for n in runs.shelf.puts)
+    assert (len(output["results"]), output["failures"]) == (30, [])
     assert "m was stopped after 7 of 30 items" in document["reason"]
     assert "max_tool_calls" in document["reason"]
     assert row(document, "m")["items"] == {"total": 30, "succeeded": 7, "failed": 0, "not_taken": 0}
     assert len(document["effects"]) == len(runs.shelf.puts) == 7
     assert "Effects: m (put, 7 times succeeded)." in document["answer"]
+
+
+def test_a_map_that_a_budget_stopped_tells_its_failures_too_and_the_journal_agrees(runs: Runs) -> None:
+    runs.settings = {"max_tool_calls": 4, "max_concurrency": 1}
+    runs.shelf.behave = hard(1)
+    document = runs.start(
+        mapped("m", ["x" * 40_000, 1, 2, 3, 4, 5], "read", {"value": "${item}"}, min_success=1)
+    )
+    assert (document["status"], row(document, "m")["status"]) == ("partial", "cancelled")
+
+    async def stored() -> Json:
+        with open_store(runs.path / "runs.db") as opened:
+            return (await read_run(opened, "r", whole_outputs=True)).document
+
+    output = row(asyncio.run(stored()), "m")["output"]
+    assert output["results"] == [f"<{'x' * 40_000}>", None, "<2>", "<3>", None, None]
+    assert output["failures"] == [
+        {"index": 1, "item": 1, "code": "not_found", "message": "there is no 1"},
+    ]
+
+
+@pytest.mark.parametrize(("lost", "status"), [([1, 2], "failed"), ([2], "partial")])
+def test_a_run_of_a_failed_map_did_something_when_an_item_did(
+    runs: Runs, lost: list[int], status: str
+) -> None:
+    runs.settings = {"max_replans": 0}
+    runs.shelf.behave = hard(*lost)
+    document = runs.start(mapped("m", [1, 2], "read", {"value": "${item}"}, min_success=2))
+    assert (document["status"], row(document, "m")["status"]) == (status, "failed")
 
 
 def test_the_budget_of_a_step_is_that_of_each_item(runs: Runs) -> None:

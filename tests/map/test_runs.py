@@ -60,7 +60,7 @@ def test_one_failure_fails_a_map_of_which_all_must_succeed_and_what_has_not_begu
     runs.settings = {"max_concurrency": 1}
     document = runs.start(mapped("m", list(range(40)), "put", {"value": "${item}"}))
 
-    assert document["status"] == "failed"
+    assert document["status"] == "partial"
     error = row(document, "m")["error"]
     assert error["code"] == "too_few_succeeded"
     assert "1 of 40 items failed (#2 not_found: there is no 2)" in error["message"]
