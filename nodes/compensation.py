@@ -1,6 +1,6 @@
 """Undoing what a run did that is given up: as steps of another revision, which run like any others."""
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -47,15 +47,25 @@ async def steps_to_undo(session: RunSession, stopped_by: str | None) -> tuple[st
     broken = bool(deviations(plan, board.entries))
     if final_status(plan, statuses, stopped_by=stopped_by, broken=broken) is RunStatus.SUCCEEDED:
         return ()
+    replaced = await _replaced(session)
     own = [step.id for step in plan.steps if _own_writes(session, step)]
-    keys = {e.idempotency_key for each in own for e in _own_writes(session, plan.step(each))}
-    replaced = [step.id for step in await _replaced(session) if _undone_by_none(session, step, keys)]
-    return tuple(sorted([*own, *replaced], key=lambda step_id: _when_done(session, step_id)))
+    aside = [step.id for step in replaced if _own_writes(session, step, _taken_over(session, step, replaced))]
+    return tuple(sorted([*own, *aside], key=lambda step_id: _when_done(session, step_id)))
 
 
-def _undone_by_none(session: RunSession, step: Step, keys: Set[str | None]) -> bool:
-    """Whether a replaced step did something that no map has taken over, which is undone as that map's."""
-    return any(entry.idempotency_key not in keys for entry in _own_writes(session, step))
+def _taken_over(session: RunSession, step: Step, replaced: Sequence[Step]) -> frozenset[str]:
+    """Keys of writes that maps of later revisions have taken over: those are undone as these maps' are."""
+    plan = session.require_board().plan
+    if step.id in session.require_board().shape.steps:
+        return frozenset()
+    later = [*plan.steps, *(each for each in replaced if _revision_of(each.id) > _revision_of(step.id))]
+    return frozenset(
+        e.idempotency_key for each in later for e in _own_writes(session, each) if e.idempotency_key
+    )
+
+
+def _revision_of(record: str) -> int:
+    return int(record.rpartition("@r")[2])
 
 
 async def _replaced(session: RunSession) -> list[Step]:
@@ -90,20 +100,23 @@ async def compensate(session: RunSession, state: GraphState) -> dict[str, Any]:
     written = (await session.load()).plans.get(plan.revision + 1)
     if written is not None:  # the process ended between the plan and the checkpoint
         return await adopt(session, state, Plan.from_json(written))
-    steps = {step.id: step for step in [*plan.steps, *await _replaced(session)]}
-    done = [await _done(session, steps[step_id]) for step_id in state["dispatch"]["steps"]]
+    replaced = await _replaced(session)
+    steps = {step.id: step for step in [*plan.steps, *replaced]}
+    todo = [steps[step_id] for step_id in state["dispatch"]["steps"]]
+    done = [await _done(session, step, _taken_over(session, step, replaced)) for step in todo]
     revised = undo_revision(plan, done)
     await session.journal.put_plan(revised.revision, revised.to_json())
     return await adopt(session, state, revised)
 
 
-def _own_writes(session: RunSession, step: Step) -> list[StepEntry]:
+def _own_writes(session: RunSession, step: Step, taken_over: Set[str] = frozenset()) -> list[StepEntry]:
     """Records of what the step did that its compensation undoes: all of it, or some items of a map."""
     entries = session.require_board().entries
     if undoing(step) is None:
         return []
     found = items_of(step.id, entries.values()) if undoes_items(step) else [entries.get(step.id)]
-    return [entry for entry in found if entry is not None and _did_own_work(entry)]
+    done = [entry for entry in found if entry is not None and _did_own_work(entry)]
+    return [entry for entry in done if entry.idempotency_key not in taken_over]
 
 
 def _did_own_work(entry: StepEntry) -> bool:
@@ -116,10 +129,10 @@ def _did_own_work(entry: StepEntry) -> bool:
     return (entry.status.ok and entry.fallback_tool is None) or entry.wrote
 
 
-async def _done(session: RunSession, step: Step) -> Done:
+async def _done(session: RunSession, step: Step, taken_over: Set[str]) -> Done:
     board = session.require_board()
     if isinstance(step, MapStep) and undoes_items(step):
-        return Done(step, items=tuple(await _items_done(session, step)))
+        return Done(step, items=tuple(await _items_done(session, step, taken_over)))
     entry = board.entries[step.id]
     if step.id in board.shape.steps and entry.status.ok and entry.fallback is None and can_be_named(step.id):
         return Done(step)
@@ -144,7 +157,7 @@ async def _args(session: RunSession, step: Step, entry: StepEntry) -> dict[str, 
     return args
 
 
-async def _items_done(session: RunSession, step: MapStep) -> list[JSON]:
+async def _items_done(session: RunSession, step: MapStep, taken_over: Set[str]) -> list[JSON]:
     """What is known of each item that was done; the board holds their entries without their results."""
     own = Work(
         step, session.require_board().entries.get(step.id)
@@ -155,7 +168,7 @@ async def _items_done(session: RunSession, step: MapStep) -> list[JSON]:
         await _item_done(session, items[entry.item], entry)
         for entry in entries
         if isinstance(items, list) and entry.item is not None and entry.item < len(items)
-        if _did_own_work(entry)
+        if _did_own_work(entry) and entry.idempotency_key not in taken_over
     ]
 
 

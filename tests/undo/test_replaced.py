@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.executor.shop import Shop, graph, statuses, step, thread
 from tests.support.models import says
 
@@ -36,3 +38,27 @@ async def test_items_of_a_map_are_undone() -> None:
     await given_up(shop, {"id": "m", "action": "map", "over": ["ann@x.com", "bob@x.com"], "step": inner})
     assert [each["to"] for each in shop.did("pay")] == ["ann@x.com"]
     assert shop.did("mail") == [{"to": "ann@x.com", "text": "undo paid 1.0"}]
+
+
+GOAL = "pay 1 to ann, bob, bad, new0 and cy, and look at A1"
+
+
+def _payments(*names: str) -> Json:
+    back = {"tool": "mail", "args": {"to": "${item}", "text": "undo ${result}"}}
+    args = {"to": "${item}", "amount": 1}
+    inner = {"action": "tool", "tool": "pay", "args": args, "expect": "item != 'bad'", "compensate": back}
+    return {"id": "m", "action": "map", "over": list(names), "step": inner}
+
+
+@pytest.mark.parametrize("again", [1, 2])
+async def test_what_a_later_map_has_taken_over_is_undone_once(again: int) -> None:
+    shop = Shop(fails={"look"})
+    ways = [{"plan": {"steps": [_payments("ann", f"new{n}", "bad")]}} for n in range(again - 1)]
+    last = {"plan": {"steps": [_payments("ann", "cy"), step("lost", "look", {"order": "A1"})]}}
+    built = graph(shop, says(*ways, last), compensate=True, max_replans=again, max_concurrency=1)
+    plan = {"goal": GOAL, "steps": [_payments("ann", "bob", "bad")]}
+    result: Json = await built.ainvoke({"goal": GOAL, "plan": plan}, thread())
+    assert result["replans"] == again
+    paid = [each["to"] for each in shop.did("pay")]
+    assert paid.count("ann") == 1
+    assert sorted(each["to"] for each in shop.did("mail")) == sorted(paid)
