@@ -1,11 +1,25 @@
 """What has happened, as a new revision is held against it: results, calls that failed, effects."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from checkpoints import StepEntry
-from graph.plan import History, ReferenceFailure, Step, StepStatus, ToolStep, call_digest
+from graph.plan import (
+    JSON,
+    History,
+    MapStep,
+    ReferenceFailure,
+    Step,
+    StepStatus,
+    ToolStep,
+    call_digest,
+    fallback_step,
+)
+from nodes.decide.map_items import items_of
 from nodes.lanes.arguments import call_digests
+from nodes.lanes.map_calls import inner_of, item_work, listed
+from nodes.lanes.results import Result
 from nodes.lanes.work import Work, work_of
 from nodes.session import RunSession
 
@@ -19,7 +33,7 @@ async def history_of(session: RunSession, failed_calls: Iterable[str]) -> Histor
     for step in board.plan.steps:
         if board.statuses[step.id].ok:
             completed[step.id] = await session.output_of(step.id)
-        for work, happened in _calls(session, step):
+        for work, happened in [*_calls(session, step), *await _items_calls(session, step)]:
             try:
                 digests = await call_digests(session, work)
             except ReferenceFailure:
@@ -44,6 +58,32 @@ def _calls(session: RunSession, step: Step) -> Iterator[tuple[Work, bool]]:
     work = work_of(session, step)
     if isinstance(work.step, ToolStep) and status in (StepStatus.SUCCEEDED, StepStatus.FAILED):
         yield work, status.ok or (entry is not None and entry.wrote)
+
+
+async def _items_calls(session: RunSession, step: Step) -> list[tuple[Work, bool]]:
+    """The calls of a map's items that failed, each with whether it was a write that happened all the same."""
+    entries = session.require_board().entries
+    ended = items_of(step.id, entries.values()) if isinstance(step, MapStep) else []
+    lost = [entry for entry in ended if entry.status is StepStatus.FAILED or entry.fallback is not None]
+    of_map = Work(step, entries.get(step.id))
+    items = await listed(session, of_map) if lost else []
+    if isinstance(items, Result):
+        return []
+    return [call for entry in lost for call in _item_calls(session, of_map, items, entry)]
+
+
+def _item_calls(
+    session: RunSession, of_map: Work, items: Sequence[JSON], entry: StepEntry
+) -> Iterator[tuple[Work, bool]]:
+    at = entry.item or 0
+    if at >= len(items):
+        return
+    work = item_work(session, of_map, inner_of(of_map), items, at)
+    other = fallback_step(work.step) if entry.fallback is not None else None
+    if isinstance(work.step, ToolStep):
+        yield work, entry.wrote if entry.fallback is None else bool(entry.fallback.get("done"))
+    if other is not None and entry.status is StepStatus.FAILED:
+        yield replace(work, step=other), entry.wrote
 
 
 def _written(entry: StepEntry) -> set[str]:

@@ -57,6 +57,28 @@ def test_a_step_of_the_new_plan_may_not_repeat_an_item_either(runs: Runs) -> Non
     assert runs.shelf.puts == DONE
 
 
+REPEATED = {"id": "one", "action": "tool", "tool": "put_once", "args": {"value": 3}}
+
+
+def test_a_step_of_the_new_plan_may_not_repeat_the_failed_call_of_an_item(runs: Runs) -> None:
+    _replanned(runs, REPEATED)
+    assert runs.shelf.calls["put_once 3"] == 1
+
+
+@pytest.mark.parametrize(("tool", "lost"), [("read", {3}), ("put", set())])
+def test_what_an_item_fell_back_from_and_to_may_not_be_called_again_once_it_failed(
+    runs: Runs, tool: str, lost: set[int]
+) -> None:
+    other = {"tool": tool, "args": {"value": "${item + 10}"}}
+    runs.shelf.behave = hard(3, 13) if lost else hard(3)
+    again = {"id": "two", "action": "tool", "tool": tool, "args": {"value": 13}} if lost else REPEATED
+    bad = {"id": "bad", "action": "tool", "tool": "read", "args": {"value": 3}, "depends_on": ["m"]}
+    runs.models = {"replanner": says({"steps": [again]})}
+    runs.start(mapped("m", [3], "put_once", {"value": "${item}"}, step={"fallback": other}), bad)
+    assert runs.shelf.calls["put_once 3"] == 1
+    assert runs.shelf.calls[f"{tool} 13"] == 1
+
+
 def test_an_approved_map_shows_only_the_calls_that_are_left(runs: Runs) -> None:
     new = mapped("m", ITEMS, "put_once", {"value": "${item}"}, min_success=6, require_approval=True)
     waiting = _replanned(runs, new)
