@@ -132,7 +132,9 @@ class _Judging:
         if not needless or not _is_list_of_objects(given.get("steps")):
             return None
         rest, problems = self._checked(without_steps(given, needless))
-        return Proposal(plan=rest) if rest is not None and not problems else None
+        if rest is None or problems or forgotten_write(rest, rest.goal, self.tools) is not None:
+            return None
+        return Proposal(plan=rest)
 
     def _checked(self, given: dict[str, Any]) -> tuple[Plan | None, list[PlanProblem]]:
         plan, problems = self.read(given)

@@ -102,6 +102,11 @@ async def test_a_lookup_by_a_made_up_value_is_left_out_before_the_plan_is_given_
     assert note == "s3: left out, a lookup by a made-up value whose result nothing uses"
 
 
+async def test_no_plan_without_what_the_goal_asks_for_is_made_of_a_faulty_one() -> None:
+    result, _server, made = await run(plan(LOOK, MADE_UP))
+    assert (result["status"], made) == ("failed", [])
+
+
 async def test_a_model_that_has_a_better_plan_is_heard_first() -> None:
     other = step("s3", "query_order", "${s1.order_id}")
     result, _server, _made = await run(plan(LOOK, REFUND, MADE_UP), plan(LOOK, REFUND, other))
