@@ -114,8 +114,11 @@ def _own_writes(session: RunSession, step: Step, taken_over: Set[str] = frozense
     entries = session.require_board().entries
     if undoing(step) is None:
         return []
-    found = items_of(step.id, entries.values()) if undoes_items(step) else [entries.get(step.id)]
-    done = [entry for entry in found if entry is not None and _did_own_work(entry)]
+    own, items = entries.get(step.id), items_of(step.id, entries.values())
+    found = items if undoes_items(step) else [] if own is None else [own]
+    done = [entry for entry in found if _did_own_work(entry)]
+    if found == [own] and not done and isinstance(step, MapStep) and own is not None and own.fallback is None:
+        done = [own] if any(_did_own_work(item) for item in items) else []  # undone as far as it came
     return [entry for entry in done if entry.idempotency_key not in taken_over]
 
 
@@ -158,18 +161,27 @@ async def _args(session: RunSession, step: Step, entry: StepEntry) -> dict[str, 
 
 
 async def _items_done(session: RunSession, step: MapStep, taken_over: Set[str]) -> list[JSON]:
-    """What is known of each item that was done; the board holds their entries without their results."""
-    own = Work(
-        step, session.require_board().entries.get(step.id)
-    )  # the map, also where its fallback took over
+    """What is known of each item that was done, the last one first.
+
+    The board holds their entries without their results. The map is taken, also where its fallback took over.
+    """
+    own = Work(step, session.require_board().entries.get(step.id))
     items = await listed(session, own)
     entries = items_of(step.id, (await session.journal.load()).steps.values())
+    entries.sort(key=_item_done_at, reverse=True)
     return [
         await _item_done(session, items[entry.item], entry)
         for entry in entries
         if isinstance(items, list) and entry.item is not None and entry.item < len(items)
         if _did_own_work(entry) and entry.idempotency_key not in taken_over
     ]
+
+
+def _item_done_at(entry: StepEntry) -> tuple[str, int]:
+    """What items are sorted by: when their own work was done, in the order of the list at one moment."""
+    done = entry.fallback.get("done") if entry.fallback else None
+    at = done.get("at") if isinstance(done, dict) else entry.ended_at and entry.ended_at.isoformat()
+    return str(at or ""), entry.item or 0
 
 
 async def _item_done(session: RunSession, item: JSON, entry: StepEntry) -> JSON:

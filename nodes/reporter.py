@@ -47,7 +47,8 @@ async def reporter(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]:
         broken=bool(deviations(work, board.entries)),
         partly=partly_done(work, board.entries),
     )
-    undone, not_undone = undone_of(plan, statuses, board.entries)
+    wanted = session.settings.compensate and status is not RunStatus.SUCCEEDED
+    undone, not_undone = undone_of(plan, statuses, board.entries, wanted=wanted)
     reason = reason_of(work, statuses, board.entries, state.get("no_replan"))
     reason = "; ".join(filter(None, (reason, not_undone))) or None
     answer = with_stale(answer_of(work, statuses, outputs), work, board.entries)

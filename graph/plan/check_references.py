@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from graph.plan.cel import syntax_fault
 from graph.plan.cost import static_cost_fault
 from graph.plan.errors import PlanProblem
-from graph.plan.expressions import RESULT, Expression
+from graph.plan.expressions import NAMES_NOTHING, RESULT, Expression
 from graph.plan.limits import PlanLimits
 from graph.plan.messages import did_you_mean, shown
 from graph.plan.models import Plan
@@ -17,7 +17,7 @@ def reference_problems(plan: Plan, open_steps: Sequence[Step], limits: PlanLimit
     """Yield what is wrong with the references and conditions of open steps."""
     ids = {step.id: None for step in plan.steps}
     for step, part, expression in _expressions(open_steps):
-        fault = _form_problem(expression, step.id, limits)
+        fault = _form_problem(expression, part, step.id, limits)
         if fault is not None:
             yield fault
             continue
@@ -33,7 +33,7 @@ def _expressions(steps: Sequence[Step]) -> Iterator[tuple[Step, Part, Expression
                 yield step, part, expression
 
 
-def _form_problem(expression: Expression, step_id: str, limits: PlanLimits) -> PlanProblem | None:
+def _form_problem(expression: Expression, part: Part, step_id: str, limits: PlanLimits) -> PlanProblem | None:
     costly = static_cost_fault(expression, limits.max_expression_chars)
     if costly is not None:
         return PlanProblem("expression_too_costly", step_id, f"{shown(expression.text)}: {costly}")
@@ -42,6 +42,8 @@ def _form_problem(expression: Expression, step_id: str, limits: PlanLimits) -> P
         fault = syntax_fault(expression.text)
     if fault is None:
         return None
+    if part.is_condition and fault == NAMES_NOTHING:
+        fault = "a condition asks something of a result or a param; leave it out where it always holds"
     return PlanProblem("bad_expression", step_id, f"{shown(expression.text)}: {fault}")
 
 

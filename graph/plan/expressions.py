@@ -123,7 +123,7 @@ def _path_expression(text: str, path: tuple[Key, ...]) -> Expression:
     )
 
 
-_NAMES_NOTHING = "it names no step and no param; write $${ for a literal ${"
+NAMES_NOTHING = "it names no step and no param; write $${ for a literal ${"
 _STEPS_NEED_AN_ID = "`steps` needs the id of one step in quotes, as in steps['s1']"
 
 
@@ -183,7 +183,7 @@ def _cel_expression(text: str, found: tuple[Token, ...]) -> Expression:
         comprehensions=tuple(_comprehension(found, loop, loops) for loop in loops),
         joins=sum(token.text == "+" for token in found),
         uses_regex=any(token.text == "matches" for token in found),
-        fault=_unknown_function(found) or (None if roots else _NAMES_NOTHING),
+        fault=_unknown_function(found) or (None if roots else NAMES_NOTHING),
     )
 
 

@@ -6,7 +6,18 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from checkpoints import StepEntry
-from graph.plan import MapStep, Plan, PlanStep, RunStatus, Step, StepStatus, undo_part, undone_id
+from graph.plan import (
+    MapStep,
+    Plan,
+    PlanStep,
+    RunStatus,
+    Step,
+    StepStatus,
+    undo_part,
+    undoing,
+    undone_id,
+    without_undo,
+)
 from nodes.decide.map_items import items_told
 from nodes.decide.premises import deviation
 from nodes.decide.readiness import MISSING, Statuses
@@ -198,9 +209,12 @@ def _gave_nothing(status: StepStatus) -> bool:
 
 
 def undone_of(
-    plan: Plan, statuses: Statuses, entries: Mapping[str, StepEntry]
+    plan: Plan, statuses: Statuses, entries: Mapping[str, StepEntry], *, wanted: bool
 ) -> tuple[str | None, str | None]:
-    """What was undone when the run was given up, and what could not be and why; each None without any."""
+    """What was undone when the run was given up, and what could not be and why; each None without any.
+
+    `wanted` says that what was done is to be undone.
+    """
     undo = undo_part(plan)
     steps = undo.steps if undo else ()
     undone = [undone_id(step.id) for step in steps if statuses[step.id].ok]
@@ -209,7 +223,17 @@ def undone_of(
         for s in steps
         if not statuses[s.id].ok
     ]
+    if wanted:
+        lost += [line for step in without_undo(plan).steps if (line := _left_by_fallback(step, entries))]
     return ", ".join(undone) or None, "; ".join(lost) or None
+
+
+def _left_by_fallback(step: Step, entries: Mapping[str, StepEntry]) -> str | None:
+    """That what a step's fallback wrote stays: the step's compensation undoes the step's own work."""
+    entry = entries.get(step.id)
+    if undoing(step) is None or entry is None or entry.fallback_tool is None or not entry.wrote:
+        return None
+    return f"{step.id} was done by its fallback {entry.fallback_tool}, which nothing undoes"
 
 
 def _end_of(step: Step, statuses: Statuses, entries: Mapping[str, StepEntry]) -> str:

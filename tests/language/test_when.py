@@ -2,6 +2,7 @@
 
 import pytest
 
+from graph.plan import PlanError
 from tests.language.support import Desk, breaks, code, gives, row, statuses, step
 from tests.support.models import says
 
@@ -175,3 +176,11 @@ async def test_a_check_may_stop_a_fallback(desk: Desk) -> None:
 
     assert desk.office.did("post") == []
     assert "it is safe" in document["reason"]
+
+
+@pytest.mark.parametrize("field", ["when", "expect"])
+async def test_a_condition_that_asks_nothing_is_refused_with_a_remedy_for_conditions(
+    desk: Desk, field: str
+) -> None:
+    with pytest.raises(PlanError, match="a condition asks something of a result or a param; leave it out"):
+        await desk.run(step("first", "look", **{field: "false"}))

@@ -62,3 +62,29 @@ async def test_what_a_later_map_has_taken_over_is_undone_once(again: int) -> Non
     paid = [each["to"] for each in shop.did("pay")]
     assert paid.count("ann") == 1
     assert sorted(each["to"] for each in shop.did("mail")) == sorted(paid)
+
+
+async def test_a_map_that_failed_on_the_way_is_undone_as_a_whole() -> None:
+    shop = Shop()
+    back = {
+        "tool": "mail",
+        "args": {"to": "ann@x.com", "text": "undo ${size(result.failures)} ${result.results[0]}"},
+    }
+    args = {"to": "${item}", "amount": "${index == 0 ? 1.0 : double('x')}"}
+    inner = {"action": "tool", "tool": "pay", "args": args}
+    steps = [{"id": "m", "action": "map", "over": ["ann@x.com", "b"], "step": inner, "compensate": back}]
+    built = graph(shop, compensate=True)
+    result = await built.ainvoke({"goal": "g", "plan": {"goal": "g", "steps": steps}}, thread())
+    assert [each["text"] for each in shop.did("mail")] == ["undo 1 paid 1.0"]
+    assert "Undone: m." in result["answer"]
+
+
+async def test_a_write_of_a_fallback_stays_and_is_named() -> None:
+    shop = Shop(fails={"look", "pay"})
+    other = {"tool": "mail", "args": {"to": "ann@x.com", "text": "paid by hand"}}
+    back = {"tool": "mail", "args": {"to": "ann@x.com", "text": "undo"}}
+    first = step("a", "pay", {"to": "x", "amount": 1}, fallback=other, compensate=back)
+    plan = {"goal": "g", "steps": [first, step("lost", "look", {"order": "A1"}, depends_on=["a"])]}
+    result = await graph(shop, compensate=True).ainvoke({"goal": "g", "plan": plan}, thread())
+    assert [each["text"] for each in shop.did("mail")] == ["paid by hand"]
+    assert "a was done by its fallback mail, which nothing undoes" in result["reason"]
