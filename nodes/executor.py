@@ -5,7 +5,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from graph.state import StepTask
-from nodes.lanes.rebuild import ensure_board
+from nodes.lanes.rebuild import ensure_board, is_planned
 from nodes.lanes.step import run_step
 from nodes.lanes.walk import walk
 from nodes.progress import step_states
@@ -20,6 +20,8 @@ async def executor(state: StepTask, runtime: Runtime[None]) -> dict[str, Any]:
     if alone and session.gives_way(step_id):
         return {}
     board = await ensure_board(session)
+    if is_planned(board.step(step_id), board.entries.get(step_id)):
+        return {}  # by a process that ended before the scheduler could put its steps in
 
     async def run(current: str) -> None:
         await run_step(session, current, session.decisions.get(current), alone=alone)
