@@ -38,6 +38,8 @@ class WatchedJournal(Journal):
 
 
 def _may_follow(before: StepEntry | None, entry: StepEntry) -> bool:
+    if before is None and entry.step_id.partition("@r")[2].isdigit():
+        return True  # how a step ended, under the id by which it is set aside
     was = before.status if before else StepStatus.PENDING
     if before is not None and was.settled and entry.revision > before.revision:
         return entry.status is StepStatus.PENDING  # another plan's step, under the id of one set aside
