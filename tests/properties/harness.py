@@ -219,7 +219,7 @@ async def finish(harness: Harness, reference: Reference, pick: Any, fault: Any =
             reference.answer(step, answer)
         ended = await harness.answer({step: answer.to_resume()}, next_fault())
     reference.settle()
-    reference.finish()
+    reference.finish(harness.items_done)
     if harness.compensates:
         undo(reference, harness.items_done)
     agrees(harness, reference)

@@ -52,15 +52,15 @@ class Reference:
             self.statuses[step_id] = "rejected"
             self.stopped = answer.then == "stop"
 
-    def finish(self) -> None:
-        """Nothing runs or is asked any more, but for undoing."""
+    def finish(self, partly: Collection[str]) -> None:
+        """Nothing runs or is asked any more, but for undoing; `partly` are the maps that did some items."""
         assert not self.pending()
         for step_id, status in self.statuses.items():
             if status == "pending":
                 self.statuses[step_id] = "cancelled"
-        self.run_status = self._end_of_run()
+        self.run_status = self._end_of_run(partly)
 
-    def _end_of_run(self) -> str:
+    def _end_of_run(self, partly: Collection[str]) -> str:
         if self.stopped:
             return "rejected"
         made_good = tuple(f"{spec.id}." for spec in self.specs.values() if self._is_made_good(spec))
@@ -71,7 +71,7 @@ class Reference:
         ]
         if not lost:
             return "succeeded"
-        if "succeeded" in self.statuses.values():
+        if "succeeded" in self.statuses.values() or not self.specs.keys().isdisjoint(partly):
             return "partial"
         return "rejected" if "rejected" in self.statuses.values() and "failed" not in lost else "failed"
 
