@@ -44,6 +44,11 @@ def undo_id(step_id: str) -> str:
     return f"{step_id}{UNDO_SUFFIX}"
 
 
+def undoes_another(step_id: str) -> bool:
+    """Tell whether the step of this id undoes another."""
+    return step_id.endswith(UNDO_SUFFIX)
+
+
 def undoing(step: Step) -> Call | None:
     """Return the call that undoes a step, or each item of a map, and None where nothing does."""
     return step.compensate or (step.step.compensate if isinstance(step, MapStep) else None)
@@ -85,7 +90,7 @@ def without_undo(plan: Plan) -> Plan:
 
 
 def _only(plan: Plan, *, undo: bool) -> Plan:
-    steps = tuple(step for step in plan.steps if step.id.endswith(UNDO_SUFFIX) is undo)
+    steps = tuple(step for step in plan.steps if undoes_another(step.id) is undo)
     return plan.model_copy(update={"steps": steps})
 
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from langgraph.errors import GraphBubbleUp
 
 from checkpoints import StepEntry, StepError
-from graph.plan import JSON, MapStep, StepStatus, ToolStep
+from graph.plan import JSON, MapStep, StepStatus, ToolStep, undoes_another
 from graph.state import Decision
 from nodes.books import charged
 from nodes.decide.map_items import (
@@ -123,13 +123,18 @@ class Items:
 
     @property
     def is_lost(self) -> bool:
-        """Whether too few items can succeed any more."""
-        return bool(self._errors) and out_of_reach(self.step.min_success, self.tally)
+        """Whether too few items can succeed any more; what undoes the others is not kept from it by that."""
+        lost = bool(self._errors) and out_of_reach(self.step.min_success, self.tally)
+        return lost and not undoes_another(self.step.id)
 
     async def _all(self, todo: Sequence[int], work: ItemWork, *, begun: bool = False) -> None:
-        """Work on items, a window at once; what fails in one lets the others come to their end."""
+        """Work on items, a window at once; what fails in one lets the others come to their end.
+
+        What was done is undone one item after the other, as it is step after step.
+        """
         left = iter(todo)
-        most = min(len(todo), _WINDOW * self.run.session.settings.max_concurrency)
+        window = 1 if undoes_another(self.step.id) else _WINDOW * self.run.session.settings.max_concurrency
+        most = min(len(todo), window)
         await asyncio.gather(*(self._work(left, work, begun=begun) for _ in range(most)))
 
     async def _work(self, left: Iterator[int], work: ItemWork, *, begun: bool) -> None:

@@ -255,7 +255,7 @@ async def test_items_of_a_map_that_a_spent_budget_stopped_are_undone() -> None:
     shop = Shop()
     plan = {"goal": "g", "steps": [_payments("ann@x.com", "bob@x.com", "cy@x.com")]}
     result = await run(shop, plan, max_tool_calls=2, max_concurrency=1)
-    assert [each["to"] for each in shop.did("mail")] == ["ann@x.com", "bob@x.com"]
+    assert [each["to"] for each in shop.did("mail")] == ["bob@x.com", "ann@x.com"]
     assert "Undone: m." in result["answer"]
 
 
