@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pydantic import ValidationError
 
@@ -16,6 +17,9 @@ from graph.plan.steps import MapStep, Step, StepModel
 
 _ENOUGH_PROBLEMS = 200
 BAD_PLAN = "bad_plan"
+_NAMELESS = "map"
+"""The id of a step within a map whose own id is no good: that is told of the map, where it was written."""
+
 _OF_THE_WHOLE_MAP = frozenset({"on_dependency_failure", "optional", "verify"})
 
 Parsed = tuple[Plan | None, tuple[PlanProblem, ...]]
@@ -93,10 +97,11 @@ def _inner_step(
             f"{where}.step: a map runs tool, llm or agent steps; make the {raw['action']} a step beside it"
         )
         return {}, (_problem(message, step_id),)
-    known = {**raw, "id": fields.get("id")} if isinstance(raw, dict) else raw
+    named = step_id if step_id and not _id_messages(step_id, where) else _NAMELESS
+    known = {**raw, "id": named} if isinstance(raw, dict) else raw
     step, problems = _parse_step(known, f"{where}.step")
     if step is None:
-        return {}, problems
+        return {}, tuple(replace(problem, step_id=step_id) for problem in problems)
     needless = sorted(step.model_fields_set & _OF_THE_WHOLE_MAP)
     if needless:
         return {}, (_problem(f"{where}.step.{needless[0]}: give it to the map, not to its step", step_id),)

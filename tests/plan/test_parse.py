@@ -191,3 +191,20 @@ def test_a_condition_that_is_no_text_is_refused(value: JSON) -> None:
 
 def test_an_id_that_stands_for_a_fallback_is_refused() -> None:
     assert "choose another id" in messages_of({"goal": "g", "steps": [tool("s1@fallback")]})
+
+
+@pytest.mark.parametrize("bad", ["item", None, 7.5, "", "a#1", ["x"], "x@fallback", "a\u202e"])
+def test_a_bad_id_of_a_map_is_told_where_it_was_written(bad: object) -> None:
+    inner = {"action": "llm", "instruction": "x"}
+    said = messages_of({"goal": "g", "steps": [{"id": bad, "action": "map", "over": [1], "step": inner}]})
+    alone = messages_of({"goal": "g", "steps": [{"id": bad, **inner}]})
+    assert "steps[0].id" in said
+    assert said == alone
+
+
+def test_a_fault_in_a_maps_step_is_told_with_the_maps_id() -> None:
+    bad = {"action": "llm"}
+    _, problems = parse_plan(
+        {"goal": "g", "steps": [{"id": "a#1", "action": "map", "over": [1], "step": bad}]}
+    )
+    assert {problem.step_id for problem in problems} == {"a#1"}
