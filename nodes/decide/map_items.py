@@ -161,11 +161,19 @@ def items_told(
     items = items_of(step.id, entries.values())
     errors = {e.item or 0: e.error for e in items if e.status is StepStatus.FAILED and e.error is not None}
     told = failures_text(errors, entry.items) if errors else ""
+    if status is StepStatus.SUCCEEDED and entry.fallback is not None:
+        return f"{step.id}: its fallback {entry.fallback_tool} took over after {entry.own_failure}"
     if status is StepStatus.SUCCEEDED:
         return f"{step.id}: {told}" if told else None
     tally = tally_of(entry.items, (each.status for each in items))
     stopped = f"{step.id} was stopped after {tally.ended} of {tally.total} items"
     return "; ".join(filter(None, (stopped, told))) if tally.ended else None
+
+
+def oldest(items: Iterable[StepEntry]) -> dict[str, Any]:
+    """The marks of a map that has results of its items in it that are older than they should be."""
+    ages = [entry.age or 0.0 for entry in items if entry.stale and entry.status is StepStatus.SUCCEEDED]
+    return {"age": max(ages), "stale": True} if ages else {}
 
 
 def slim(entry: StepEntry) -> StepEntry:

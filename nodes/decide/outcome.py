@@ -131,7 +131,8 @@ def with_stale(answer: str | None, plan: Plan, entries: Mapping[str, StepEntry])
     """The answer with a last line on results that are older than they should be; None without an answer."""
     ages: dict[str, list[float]] = {}
     for entry in entries.values():
-        if entry.stale and entry.status.ok:
+        of_items = entry.items is not None and entry.fallback is None
+        if entry.stale and entry.status.ok and not of_items:  # a map's mark is that of its items
             ages.setdefault(entry.step_id, []).append(entry.age or 0.0)
     notes = [_stale_note(_name(step), ages[step.id]) for step in plan.steps if step.id in ages]
     if answer is None or not notes:

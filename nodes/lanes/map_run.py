@@ -15,6 +15,7 @@ from nodes.decide.map_items import (
     failures_text,
     items_of,
     map_output,
+    oldest,
     out_of_reach,
     shortfall,
     slim,
@@ -261,6 +262,8 @@ class Items:
             return self._in_doubt(min(self._doubts))
         output = map_output(self.items, self._results, self._errors)
         if enough(wanted, tally):
+            marks = oldest(items_of(self.step.id, self.run.board.entries.values()))
+            self.run.entry = self.run.entry.model_copy(update=marks)
             note = failures_text(self._errors, tally.total) if self._errors else ""
             return Result(StepStatus.SUCCEEDED, output, note=note)
         error = StepError(kind="hard", code=TOO_FEW_SUCCEEDED, message=shortfall(wanted, tally, self._errors))

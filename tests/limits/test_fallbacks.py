@@ -169,11 +169,14 @@ def test_old_results_of_a_maps_items_are_told_together(tmp_path: Path) -> None:
         return {"id": "m", "title": "prices", "action": "map", "over": list(skus), "step": inner}
 
     with house.opened() as graph:
-        run(graph, over("A1", "A2"), name="r1")
+        before = run(graph, over("A1", "A2"), name="r1")
         house.clock.move(90)
         prices.faults["price"] = SoftToolError("busy")
         document = run(graph, over("A1", "A2", "A3") | {"min_success": 2}, name="r2")
 
+    assert "stale" not in rows(before)["m"]
+    row = rows(document)["m"]
+    assert (row["age_seconds"], row["stale"]) == (90.0, True)
     assert document["answer"].endswith("\nNot up to date: prices has 2 results up to 90 s old.")
     assert [failure["item"] for failure in rows(document)["m"]["output"]["failures"]] == ["A3"]
 

@@ -99,6 +99,10 @@ def test_a_map_that_failed_falls_back_as_a_whole(runs: Runs) -> None:
     document = runs.start(mapped("m", [1], "put", {"value": "${item}"}, fallback=fallback))
     assert document["status"] == "succeeded"
     assert row(document, "m")["output"] == "<instead>"
+    assert document["reason"] == (
+        "m: its fallback read took over after too_few_succeeded: "
+        "1 of 1 items failed (#0 not_found: there is no 1); all must succeed"
+    )
 
 
 def test_a_map_that_is_not_taken_runs_nothing(runs: Runs) -> None:
