@@ -221,5 +221,5 @@ async def finish(harness: Harness, reference: Reference, pick: Any, fault: Any =
     reference.settle()
     reference.finish(harness.items_done)
     if harness.compensates:
-        undo(reference, harness.items_done)
+        undo(reference, harness.items_done, {row["id"]: row["output"] for row in harness.document["steps"]})
     agrees(harness, reference)

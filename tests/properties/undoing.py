@@ -8,14 +8,20 @@ from tests.properties.results import NoSuchField, given_by, shaped
 from tests.properties.specs import Spec
 
 
-def undo(model: Reference, items_done: Mapping[str, Collection[int]]) -> None:
-    """Undo what an ended run did, unless it succeeded; `items_done` are the done items of each map."""
+def undo(model: Reference, items_done: Mapping[str, Collection[int]], gave: Mapping[str, Any]) -> None:
+    """Undo what an ended run did, unless it succeeded.
+
+    Args:
+        model: What did it.
+        items_done: The items of each map that are done; how far a failed map came is not told ahead.
+        gave: What each step gave, also those that failed.
+    """
     if model.run_status != "succeeded":
         for spec in list(model.specs.values()):
-            _undo(model, spec, items_done.get(spec.id, ()))
+            _undo(model, spec, items_done.get(spec.id, ()), gave.get(spec.id))
 
 
-def _undo(model: Reference, spec: Spec, items_done: Collection[int]) -> None:
+def _undo(model: Reference, spec: Spec, items_done: Collection[int], gave: Any) -> None:
     """Undo what the step itself did; what its own write gave is forgotten once its fallback is next."""
     undo_id, over = f"{spec.id}@undo", spec.id in model.gone_over
     items = [each for at, each in enumerate(spec.items) if at in items_done and not each.behaviour.fails]
@@ -26,6 +32,8 @@ def _undo(model: Reference, spec: Spec, items_done: Collection[int]) -> None:
     elif spec.id in model.wrote:
         made = None if over else given_by(spec, model.effects[spec.id])
         model.statuses[undo_id] = _undo_one(model, spec.undo, made, undo_id)
+    elif model.statuses[spec.id] != "succeeded" and items and not over:
+        model.statuses[undo_id] = _undo_one(model, spec.undo, gave, undo_id, known=True)
     elif model.statuses[spec.id] == "succeeded" and not over:
         model.statuses[undo_id] = _undo_one(model, spec.undo, model.outputs[spec.id], undo_id, known=True)
 
@@ -48,10 +56,8 @@ def _undo_one(model: Reference, undo: Spec, made: Any, undo_id: str, *, known: b
 def _undo_items(model: Reference, spec: Spec, undos: list[Spec], undo_id: str) -> str:
     value = model.value_of(spec)
     ok = [each for each in undos if not each.behaviour.fails]
-    effects = {each.id: value for each in ok if each.kind.writes}
+    model.effects |= {each.id: value for each in ok if each.kind.writes}
     if ok != undos:
-        model.possible |= effects
         return "failed"
-    model.effects |= effects
     model.outputs[undo_id] = {"results": [given_by(each, value) for each in undos], "failures": []}
     return "succeeded"
