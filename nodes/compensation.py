@@ -28,6 +28,7 @@ from nodes.decide.outcome import cancel_rest, final_status
 from nodes.decide.premises import deviations
 from nodes.lanes.arguments import scope_of
 from nodes.lanes.map_calls import listed
+from nodes.lanes.map_left import output_so_far
 from nodes.lanes.work import Work
 from nodes.revisions import adopt
 from nodes.session import RunSession
@@ -149,7 +150,8 @@ async def _args(session: RunSession, step: Step, entry: StepEntry) -> dict[str, 
     """
     call = undoing(step)
     assert call is not None
-    known = {RESULT: await session.journal.output(entry)} if entry.fallback is None else {}
+    so_far = await output_so_far(session, step, entry) if isinstance(step, MapStep) else None
+    known = {RESULT: so_far or await session.journal.output(entry)} if entry.fallback is None else {}
     scope = replace(await scope_of(session, Work(step, entry)), local_values=known)
     args: dict[str, JSON] = {}
     for name, value in session.engine.registry[call.tool].decode_args(call.args).items():

@@ -23,19 +23,20 @@ async def entries_with_results(session: RunSession, statuses: Statuses) -> list[
         entry = board.entries.get(step.id)
         if not isinstance(step, MapStep) or entry is None or statuses[step.id].ok:
             continue
-        output = await _output_so_far(session, step, entry) if entry.output_ref is None else None
+        output = await output_so_far(session, step, entry)
         if output is not None:
             board.entries[step.id] = entry.model_copy(update={"output": output})
             told.append(board.entries[step.id])
     return told
 
 
-async def _output_so_far(session: RunSession, step: MapStep, entry: StepEntry) -> JSON:
+async def output_so_far(session: RunSession, step: MapStep, entry: StepEntry) -> JSON:
     """The map's result as far as its items have ended; None when it has one, or none of them has."""
     ended = {
         e.item: e for e in items_of(step.id, session.require_board().entries.values()) if e.status.settled
     }
-    items = await listed(session, Work(step, entry)) if ended and entry.output is None else None
+    unknown = entry.output is None and entry.output_ref is None
+    items = await listed(session, Work(step, entry)) if ended and unknown else None
     if items is None or isinstance(items, Result):
         return None
     results: list[JSON] = [None] * len(items)

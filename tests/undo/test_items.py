@@ -28,6 +28,14 @@ def test_items_are_undone_one_at_a_time_the_last_done_first(tmp_path: Path, at_o
     assert runs.shelf.most_at_once == 1  # of what undoes: the tool of the map itself does not count
 
 
+def test_a_map_that_a_budget_stopped_is_undone_with_what_its_items_gave(tmp_path: Path) -> None:
+    runs = Runs(tmp_path, settings={"compensate": True, "max_tool_calls": 2, "max_concurrency": 1})
+    undo = {"tool": "put_once", "args": {"value": "undo ${result.results}"}}
+    document = runs.start(mapped("m", [1, 2, 3], "put", {"value": "${item}"}, compensate=undo))
+    assert runs.shelf.puts == [1, 2, 'undo ["<1>","<2>",null]']
+    assert "Undone: m." in document["answer"]
+
+
 def test_an_item_that_cannot_be_undone_keeps_no_other_from_it(tmp_path: Path) -> None:
     runs, document = _undone(tmp_path, 1, "undo 9")
     undone = [value for value in runs.shelf.puts if isinstance(value, str)]
