@@ -167,6 +167,29 @@ def test_what_items_have_done_is_undone_whatever_became_of_the_map(fails: dict[s
     assert sorted(done) == ["p", "q"]
 
 
+def test_items_are_undone_the_last_done_first() -> None:
+    desk = Desk()
+    value = plan(
+        each(
+            "a",
+            ["p", "q", "r"],
+            inner(
+                "put",
+                {"value": "${item}"},
+                compensate={
+                    "tool": "put",
+                    "args": {"value": "undo ${item}"},
+                },
+            ),
+        ),
+        {**BAD, "depends_on": ["a"]},
+    )
+
+    run(desk, value, compensate=True, max_replans=0, max_concurrency=1)
+
+    assert desk.effects == ["p", "q", "r", "undo r", "undo q", "undo p"]
+
+
 def test_undoing_is_checked_with_the_plan() -> None:
     assert "unknown_tool" in problems(plan(put("a", 1, compensate={"tool": "nobody", "args": {}})))
     assert "bad_args" in problems(plan(put("a", 1, compensate={"tool": "put", "args": {"x": 1}})))
