@@ -29,7 +29,7 @@ from graph.plan.renaming import can_be_named
 from graph.plan.render import to_mermaid, to_text
 from graph.plan.revise import PlanDiff, diff_plans, merge_replan, without_needless
 from graph.plan.risk import Risk, max_risk
-from graph.plan.splice import last_sub_steps, splice, stray_problems, sub_results
+from graph.plan.splice import inside_parts, last_sub_steps, splice, stray_problems, sub_results
 from graph.plan.statuses import STEP_TRANSITIONS, RunStatus, StepStatus
 from graph.plan.steps import (
     AgentStep,
@@ -98,6 +98,7 @@ __all__ = [
     "fallback_step",
     "given_values",
     "has_reference",
+    "inside_parts",
     "json_fault",
     "last_sub_steps",
     "longest_remaining",

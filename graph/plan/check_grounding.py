@@ -11,24 +11,26 @@ from graph.plan.messages import shown
 from graph.plan.models import Plan
 from graph.plan.parts import planned_calls
 from graph.plan.references import Scope, has_reference, resolve
+from graph.plan.splice import inside_parts
 from graph.plan.steps import MapStep, Step, ToolStep
 
 _NOTHING = Scope(steps={})
 _REMEDY = "take it from the request, or refer to the result of a step that looks it up"
 
 
-def made_by_model(plan: Plan) -> bool:
-    """Tell whether a model wrote the plan's open steps, so that their values need a source."""
-    return plan.author in ("planner", "replanner")
+def made_by_model(plan: Plan, step_id: str) -> bool:
+    """Tell whether a model wrote a step of the plan, so that its values need a source.
+
+    The steps of a part are its planner's, whoever wrote the plan around it.
+    """
+    if plan.author in ("planner", "replanner"):
+        return True
+    return "." in step_id and step_id in inside_parts(plan)  # their ids are PART.NAME
 
 
 def given_values(plan: Plan) -> list[JSON]:
-    """Return what people gave with the plan: its goal and, where no model wrote them, its params.
-
-    The first revision's planner may have written params; a later one only takes them over.
-    """
-    first = plan.author == "planner" and plan.parent_revision is None
-    return [plan.goal] if first else [plan.goal, dict(plan.params)]
+    """Return what people gave with the plan: its goal and, where no model wrote them, its params."""
+    return [plan.goal] if plan.author == "planner" else [plan.goal, dict(plan.params)]
 
 
 def grounding_problems(
@@ -41,10 +43,10 @@ def grounding_problems(
 
     Arguments with references in them are judged when their values are known.
     """
-    if not made_by_model(plan):
-        return
     sources = None
     for step in open_steps:
+        if not made_by_model(plan, step.id):
+            continue
         for name, value in _literals(step, catalog):
             sources = sources or Sources(*given_values(plan), *_known(history, catalog))
             for made_up in sources.lacks(value):
@@ -71,6 +73,9 @@ def _known(history: History | None, catalog: ToolCatalog) -> list[JSON]:
     steps = history.previous.steps
     by_tools = [s for s in steps if isinstance(s.step if isinstance(s, MapStep) else s, ToolStep)]
     results = [history.completed[step.id] for step in by_tools if step.id in history.completed]
-    if made_by_model(history.previous):
-        return [*results, *(value for step in steps for _, value in _literals(step, catalog))]
-    return [*results, *(call.args for step in steps for call in planned_calls(step))]
+    for step in steps:
+        if made_by_model(history.previous, step.id):
+            results += [value for _, value in _literals(step, catalog)]
+        else:
+            results += [call.args for call in planned_calls(step)]
+    return results

@@ -40,7 +40,6 @@ def splice(plan: Plan, step_id: str, part: Plan) -> Plan:
             update={
                 "revision": plan.revision + 1,
                 "parent_revision": plan.revision,
-                "author": "planner",
                 "assumptions": tuple(dict.fromkeys([*plan.assumptions, *part.assumptions])),
                 "repairs": part.repairs,
                 "steps": tuple(spliced),
@@ -88,6 +87,11 @@ def sub_results(step: PlanStep, outputs: Mapping[str, JSON]) -> JSON:
 def last_sub_steps(step: PlanStep) -> tuple[str, ...]:
     """Return the ids of the sub-steps that the step itself waits for."""
     return tuple(each for each in step.sub_steps if each in step.depends_on)
+
+
+def inside_parts(plan: Plan) -> frozenset[str]:
+    """Return the ids of the steps that took the place of `plan` steps."""
+    return frozenset(sub for step in plan.steps if isinstance(step, PlanStep) for sub in step.sub_steps)
 
 
 def depth_of(plan: Plan, step_id: str) -> int:

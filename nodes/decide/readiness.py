@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from graph.plan import OnDependencyFailure, Plan, PlanStep, Step, StepStatus
+from graph.plan import OnDependencyFailure, Plan, PlanStep, Step, StepStatus, inside_parts
 
 Statuses = Mapping[str, StepStatus]
 
@@ -78,11 +78,6 @@ def left_out(step: Step, statuses: Statuses, inside: Set[str]) -> StepStatus | N
     if found is Readiness.BLOCKED and step.id in inside and not _touches_rejected(step.depends_on, statuses):
         return StepStatus.CANCELLED
     return _LEFT_OUT.get(found)
-
-
-def inside_parts(plan: Plan) -> frozenset[str]:
-    """Ids of the steps that took the place of `plan` steps."""
-    return frozenset(sub for step in plan.steps if isinstance(step, PlanStep) for sub in step.sub_steps)
 
 
 def _touches_rejected(step_ids: Iterable[str], statuses: Statuses) -> bool:

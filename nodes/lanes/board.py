@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from checkpoints import StepEntry, step_of
-from graph.plan import Plan, Sources, Step, StepStatus, longest_remaining
-from nodes.decide.readiness import Readiness, inside_parts, left_out, readiness, settle_skips
+from graph.plan import Plan, Sources, Step, StepStatus, inside_parts, longest_remaining
+from nodes.decide.readiness import Readiness, left_out, readiness, settle_skips
 from nodes.lanes.admission import Admission
 
 OPEN_AGAIN = frozenset({StepStatus.RUNNING, StepStatus.WAITING})

@@ -14,7 +14,7 @@ async def sources_for(session: RunSession, step: Step, *more: Any) -> Sources:
     facts: list[Any] = []
     for step_id in ancestors(board.plan, step.id):
         facts += await _given_by_tools(session, step_id)
-    own = [] if made_by_model(board.plan) else _written_by_people(board.step(step.id))
+    own = [] if made_by_model(board.plan, step.id) else _written_by_people(board.step(step.id))
     sources = Sources(*given_values(board.plan), *own, *facts, *more)
     if not more:
         board.sources[step.id] = sources

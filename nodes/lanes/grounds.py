@@ -30,7 +30,7 @@ async def ungrounded_reason(session: RunSession, work: Work, args: Mapping[str, 
     a tool's result has its source. What is left is text around references, computed values, and what a
     model answered in between.
     """
-    if not isinstance(work.step, ToolStep) or not made_by_model(session.require_board().plan):
+    if not isinstance(work.step, ToolStep) or not made_by_model(session.require_board().plan, work.step.id):
         return None
     names = _doubtful(session, work, work.step) - _edited(session, work.decision)
     if not names:

@@ -135,7 +135,7 @@ def may_ask(session: RunSession, work: Work) -> bool:
     if doubt(work.entry, plan) or agent_reason(inner, tools, session.settings):
         return True
     ruled = any(tool.policy.approve_when for tool in tools)
-    grounded = made_by_model(plan) and any(tool.grounded for tool in tools)
+    grounded = made_by_model(plan, work.step.id) and any(tool.grounded for tool in tools)
     standing = any(standing_reason(inner, tool, session.settings) for tool in (None, *tools))
     return ruled or grounded or standing
 

@@ -298,3 +298,14 @@ async def test_a_spent_budget_leaves_a_part_unplanned_and_without_its_fallback(b
     assert budget in document["reason"]
     assert shop.did("mail") == []
     assert statuses(document)["p"] == ("cancelled" if budget == "max_model_calls" else "failed")
+
+
+async def test_a_part_makes_no_one_doubt_what_people_wrote_around_it_but_what_its_planner_did() -> None:
+    shop = Shop()
+    invented = {"plan": {"steps": [step("a", "mail", {"to": "${'eve@' + first.id}", "text": "x"})]}}
+    last = step("last", "mail", {"to": "${'bob@' + first.id}", "text": "by hand"}, depends_on=["p"])
+    given = plan(part(), last)
+    result = await run(shop, given, says(invented))
+    assert [each["step"] for each in result["pending"]] == ["p.a"]
+    assert "eve@A1" in result["pending"][0]["reason"]
+    assert result["plan"]["author"] == "caller"
