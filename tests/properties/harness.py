@@ -220,6 +220,6 @@ async def finish(harness: Harness, reference: Reference, pick: Any, fault: Any =
         ended = await harness.answer({step: answer.to_resume()}, next_fault())
     reference.settle()
     reference.finish(harness.items_done)
-    if harness.compensates:
+    if harness.compensates and harness.document is not None:
         undo(reference, harness.items_done, {row["id"]: row["output"] for row in harness.document["steps"]})
     agrees(harness, reference)
