@@ -91,7 +91,7 @@ class RateWindow:
         from pyrate_limiter import RateItem  # noqa: PLC0415
 
         with self._lock:
-            at = math.floor(now * 1000) + self._ahead
+            at = math.floor(round(now * 1000, 3)) + self._ahead  # a sum of seconds may fall short by a bit
             if self._latest - at > _TURNED_BACK:
                 self._ahead += self._latest - at
             self._latest = max(self._latest, at)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
+from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
 from checkpoints import OpenedStore, StoreError, find_run, open_store
@@ -20,7 +21,7 @@ from graph.cli.inputs import read_settings
 from graph.cli.interrupts import draining_on_interrupt
 from graph.cli.progress import Progress
 from graph.cli.questions import Kind, choose_question
-from graph.cli.setups import RunSetup, equipped, recall, remember, require_setup
+from graph.cli.setups import RunSetup, equipped, forget, recall, remember, require_setup
 from graph.demo import Stage
 from graph.plan import Plan
 
@@ -60,15 +61,25 @@ def start(database: str, new: NewRun, *, whole_outputs: bool) -> RunView:
 
     async def work(opened: OpenedStore) -> RunView:
         with opened.run_lock(new.run_id):
-            if await find_run(opened.store, new.run_id) is not None:
+            if await _is_taken(opened.store, new.run_id):
                 raise RunIdTaken(
                     f"run {new.run_id!r} exists already: choose another --run-id, or use `planrail resume`"
                 )
             await remember(opened.store, new.run_id, new.setup)
-        await _stream(opened, new.run_id, new.equipment, {"goal": new.goal, "plan": as_given(new.plan)})
+        try:
+            await _stream(opened, new.run_id, new.equipment, {"goal": new.goal, "plan": as_given(new.plan)})
+        except BaseException:
+            if await find_run(opened.store, new.run_id) is None:
+                await forget(opened.store, new.run_id)
+            raise
         return await read_run(opened, new.run_id, whole_outputs=whole_outputs)
 
     return with_store(database, work)
+
+
+async def _is_taken(store: BaseStore, run_id: str) -> bool:
+    """Whether there is such a run, or another process is just beginning it."""
+    return await find_run(store, run_id) is not None or await recall(store, run_id) is not None
 
 
 def as_given(plan: Plan | None) -> Plan | dict[str, Any] | None:

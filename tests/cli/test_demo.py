@@ -1,5 +1,6 @@
 """`planrail demo`: the complaint plan on the shop, held for a person, finished by the printed command."""
 
+import asyncio
 import json
 import re
 import threading
@@ -9,7 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from graph.cli.setups import RunSetup
+from checkpoints import open_store
+from graph.cli.setups import RunSetup, remember
 from graph.demo import RECORDED_JUDGEMENT
 from tests.cli.support import Prompt
 from tools.shop import open_shop
@@ -135,3 +137,22 @@ def test_a_demo_of_an_earlier_version_is_taken_up_on_its_shop() -> None:
     setup = RunSetup.model_validate({"tools": None, "folder": "", "settings": [], "shop": "/x/runs-shop.db"})
     assert setup.demo is not None
     assert (setup.demo.name, setup.demo.variant, setup.demo.place) == ("complaint", "standard", "/x/runs")
+
+
+def test_an_id_that_another_process_is_just_beginning_is_taken(prompt: Prompt) -> None:
+    with open_store(prompt.folder / "planrail.db") as opened:
+        asyncio.run(remember(opened.store, "d1", RunSetup()))
+    said = prompt("demo", "--run-id", "d1")
+    assert said.code == 2
+    assert "run 'd1' exists already" in said.err
+
+
+def test_an_id_whose_run_never_began_is_free_again(prompt: Prompt) -> None:
+    plan = {
+        "goal": "x" * 100_001,
+        "steps": [{"id": "a", "action": "tool", "tool": "query_stock", "args": {"sku": "K"}}],
+    }
+    (prompt.folder / "plan.json").write_text(json.dumps(plan))
+    words = ("run", "--plan", "plan.json", "--tools", "tools.shop:tools_from_environment", "--run-id", "d1")
+    assert [prompt(*words).code for _ in range(2)] == [2, 2]
+    assert "the goal has 100001 characters" in prompt(*words).err
