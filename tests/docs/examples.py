@@ -1,6 +1,6 @@
 """The examples of docs/plan-language.md: a plan, and a line that tells what becomes of it.
 
-    → setting `max_replans=0`; model says `refund`; `pay` `not_taken`; book `mail to ada@example.com: hello`
+    → setting `max_replans=0`; model says `refund`; `pay` `not_taken`; book `mail to ada@x.test: hello`
 
 What the line leaves out is as usual: the run and all steps succeed, at the first revision, no model is asked,
 and nothing is written into the book.

@@ -173,4 +173,4 @@ def test_its_commands_do_what_a_newcomer_expects(office: ToolRegistry, prompt: P
     (prompt.folder / "plan.json").write_text(json.dumps(EXAMPLES[0].plan), "utf-8")
     commands = [line.partition("#")[0].split()[1:] for line in blocks("sh")[0].splitlines()]
     assert [prompt(*words).code for words in commands] == [0, 0]
-    assert "mail to ada@example.com" in (prompt.folder / "book.txt").read_text("utf-8")
+    assert "mail to ada@x.test" in (prompt.folder / "book.txt").read_text("utf-8")
