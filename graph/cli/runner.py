@@ -1,17 +1,17 @@
 """Starts a run or goes on with one: opens the store, builds the graph, streams it, reads the result."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
-from langgraph.store.base import BaseStore
 from langgraph.types import Command
 
-from checkpoints import OpenedStore, StoreError, find_run, open_store
+from checkpoints import OpenedStore, RunBusyError, StoreError, find_run, open_store
 from checkpoints.open import place_of
 from graph.build import build_graph
 from graph.cli.documents import RunView, read_run, require_run
@@ -21,7 +21,7 @@ from graph.cli.inputs import read_settings
 from graph.cli.interrupts import draining_on_interrupt
 from graph.cli.progress import Progress
 from graph.cli.questions import Kind, choose_question
-from graph.cli.setups import RunSetup, equipped, forget, recall, remember, require_setup
+from graph.cli.setups import RunSetup, equipped, recall, remember, require_setup
 from graph.demo import Stage
 from graph.plan import Plan
 
@@ -60,26 +60,36 @@ def start(database: str, new: NewRun, *, whole_outputs: bool) -> RunView:
     """
 
     async def work(opened: OpenedStore) -> RunView:
-        with opened.run_lock(new.run_id):
-            if await _is_taken(opened.store, new.run_id):
-                raise RunIdTaken(
-                    f"run {new.run_id!r} exists already: choose another --run-id, or use `planrail resume`"
-                )
-            await remember(opened.store, new.run_id, new.setup)
-        try:
+        with _beginning(opened, new.run_id):
+            with opened.run_lock(new.run_id):
+                if await find_run(opened.store, new.run_id) is not None:
+                    remedy = "choose another --run-id, or use `planrail resume`"
+                    raise RunIdTaken(f"run {new.run_id!r} exists already: {remedy}")
+                await remember(opened.store, new.run_id, new.setup)
             await _stream(opened, new.run_id, new.equipment, {"goal": new.goal, "plan": as_given(new.plan)})
-        except BaseException:
-            if await find_run(opened.store, new.run_id) is None:
-                await forget(opened.store, new.run_id)
-            raise
         return await read_run(opened, new.run_id, whole_outputs=whole_outputs)
 
     return with_store(database, work)
 
 
-async def _is_taken(store: BaseStore, run_id: str) -> bool:
-    """Whether there is such a run, or another process is just beginning it."""
-    return await find_run(store, run_id) is not None or await recall(store, run_id) is not None
+@contextmanager
+def _beginning(opened: OpenedStore, run_id: str) -> Iterator[None]:
+    """Keep others from beginning a run of the same id, from before it is looked for until it has ended.
+
+    Between the two the run's own lock is free for a moment.
+
+    Raises:
+        RunBusyError: Another process has begun it.
+    """
+    try:
+        lock = opened.run_lock(f"\0beginning\0{run_id}")
+        lock.acquire()
+    except RunBusyError:
+        raise RunBusyError(run_id) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def as_given(plan: Plan | None) -> Plan | dict[str, Any] | None:

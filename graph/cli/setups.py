@@ -87,11 +87,6 @@ async def remember(store: BaseStore, run_id: str, setup: RunSetup) -> None:
     await store.aput(_NAMESPACE, run_id, setup.model_dump(mode="json"), index=False)
 
 
-async def forget(store: BaseStore, run_id: str) -> None:
-    """Let the id be free again: its run never began."""
-    await store.adelete(_NAMESPACE, run_id)
-
-
 async def recall(store: BaseStore, run_id: str) -> RunSetup | None:
     """The setup of a run, or None for a run that was started from Python."""
     item = await store.aget(_NAMESPACE, run_id)

@@ -103,11 +103,14 @@ def test_a_forked_child_does_not_keep_the_lock_of_its_killed_parent(tmp_path: Pa
         from checkpoints import open_store
         opened = open_store(sys.argv[1])
         opened.run_lock("run-1").acquire()
+        told, tell = os.pipe()
         forked = os.fork()
         if forked == 0:
+            os.write(tell, b"1")
             os.close(1)
             time.sleep(60)
             os._exit(0)
+        os.read(told, 1)
         open(sys.argv[2], "w").write(str(forked))
         print("ready", flush=True)
         time.sleep(60)

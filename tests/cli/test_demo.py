@@ -139,12 +139,18 @@ def test_a_demo_of_an_earlier_version_is_taken_up_on_its_shop() -> None:
     assert (setup.demo.name, setup.demo.variant, setup.demo.place) == ("complaint", "standard", "/x/runs")
 
 
-def test_an_id_that_another_process_is_just_beginning_is_taken(prompt: Prompt) -> None:
+def test_an_id_that_another_process_is_just_beginning_is_busy(prompt: Prompt) -> None:
+    with open_store(prompt.folder / "planrail.db") as opened, opened.run_lock("\0beginning\0d1"):
+        said = prompt("demo", "--run-id", "d1")
+    assert said.code == 4
+    assert "d1" in said.err
+    assert "\0" not in said.err
+
+
+def test_an_id_whose_process_ended_before_its_run_began_is_free(prompt: Prompt) -> None:
     with open_store(prompt.folder / "planrail.db") as opened:
         asyncio.run(remember(opened.store, "d1", RunSetup()))
-    said = prompt("demo", "--run-id", "d1")
-    assert said.code == 2
-    assert "run 'd1' exists already" in said.err
+    assert prompt("demo", "--run-id", "d1").code == 3
 
 
 def test_an_id_whose_run_never_began_is_free_again(prompt: Prompt) -> None:
