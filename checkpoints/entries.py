@@ -59,7 +59,8 @@ class StepEntry(_Record):
     `taken` is true once the step's condition was found to hold. `fallback` is there once the step's own work
     has failed for good and the plan's fallback took its place: `{"tool", "after": the error, "decided": id
     of the approval of that work, "tries": its attempts}`, with `"done": {"tool", "args", "digest",
-    "idempotency_key", "at"}` where it was a write that happened and gave what nobody expected.
+    "idempotency_key", "at"}` where it was a write that happened and gave what nobody expected. `planned` is
+    what a `plan` step was planned as, until its steps are in the plan.
     """
 
     format: int = ENTRY_FORMAT
@@ -104,6 +105,12 @@ class StepEntry(_Record):
         """How the step's own work ended before its fallback took over, as code and message; else empty."""
         after = self.fallback.get("after") if self.fallback else None
         return f"{after.get('code')}: {after.get('message')}" if isinstance(after, dict) else ""
+
+    @property
+    def done_before_fallback(self) -> dict[str, JSON] | None:
+        """The write that the step's own work was, see `fallback`; None when no fallback followed one."""
+        done = self.fallback.get("done") if self.fallback else None
+        return done if isinstance(done, dict) else None
 
     @property
     def wrote(self) -> bool:

@@ -129,7 +129,7 @@ def _did_own_work(entry: StepEntry) -> bool:
     A write was made although its step failed, where what it gave was not what was expected.
     """
     if entry.fallback is not None:
-        return bool(entry.fallback.get("done"))
+        return entry.done_before_fallback is not None
     return (entry.status.ok and entry.fallback_tool is None) or entry.wrote
 
 
@@ -181,8 +181,8 @@ async def _items_done(session: RunSession, step: MapStep, taken_over: Set[str]) 
 
 def _item_done_at(entry: StepEntry) -> tuple[str, int]:
     """What items are sorted by: when their own work was done, in the order of the list at one moment."""
-    done = entry.fallback.get("done") if entry.fallback else None
-    at = done.get("at") if isinstance(done, dict) else entry.ended_at and entry.ended_at.isoformat()
+    done = entry.done_before_fallback
+    at = done.get("at") if done is not None else entry.ended_at and entry.ended_at.isoformat()
     return str(at or ""), entry.item or 0
 
 

@@ -13,10 +13,10 @@ from graph.plan import (
     Step,
     StepStatus,
     ToolStep,
-    call_digest,
     fallback_step,
 )
 from nodes.decide.map_items import items_of
+from nodes.decide.written import digests_before_fallback, written_digests
 from nodes.lanes.arguments import call_digests
 from nodes.lanes.map_calls import inner_of, item_work, listed
 from nodes.lanes.results import Result
@@ -40,9 +40,9 @@ async def history_of(session: RunSession, failed_calls: Iterable[str]) -> Histor
                 continue
             (done if happened else failed).update(digests)
     for entry in board.entries.values():
-        if (entry.item is not None or entry.step_id not in board.statuses) and entry.wrote:
-            done |= _written(entry)
-        done |= _written_before(entry)
+        if entry.item is not None or entry.step_id not in board.statuses:
+            done |= written_digests(entry)
+        done |= digests_before_fallback(entry)
     return History(
         previous=board.plan, completed=completed, failed_calls=frozenset(failed), done_effects=frozenset(done)
     )
@@ -54,7 +54,7 @@ def _calls(session: RunSession, step: Step) -> Iterator[tuple[Work, bool]]:
     entry, status = board.entries.get(step.id), board.statuses[step.id]
     if entry is not None and entry.fallback is not None and isinstance(step, ToolStep):
         own = entry.model_copy(update={"fallback": None})
-        yield Work(step, own), bool(entry.fallback.get("done"))
+        yield Work(step, own), entry.done_before_fallback is not None
     work = work_of(session, step)
     if isinstance(work.step, ToolStep) and status in (StepStatus.SUCCEEDED, StepStatus.FAILED):
         yield work, status.ok or (entry is not None and entry.wrote)
@@ -81,19 +81,6 @@ def _item_calls(
     work = item_work(session, of_map, inner_of(of_map), items, at)
     other = fallback_step(work.step) if entry.fallback is not None else None
     if isinstance(work.step, ToolStep):
-        yield work, entry.wrote if entry.fallback is None else bool(entry.fallback.get("done"))
+        yield work, entry.wrote if entry.fallback is None else entry.done_before_fallback is not None
     if other is not None and entry.status is StepStatus.FAILED:
         yield replace(work, step=other), entry.wrote
-
-
-def _written(entry: StepEntry) -> set[str]:
-    """The digest of a write that is told by its entry alone."""
-    tool = entry.fallback_tool or entry.tool
-    return {call_digest(tool, entry.input)} if tool is not None and isinstance(entry.input, dict) else set()
-
-
-def _written_before(entry: StepEntry) -> set[str]:
-    """The digest of a write that a step's fallback followed."""
-    done = entry.fallback.get("done") if entry.fallback else None
-    digest = done.get("digest") if isinstance(done, dict) else None
-    return {digest} if isinstance(digest, str) else set()

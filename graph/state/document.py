@@ -77,7 +77,7 @@ def entries_of(steps: Mapping[str, StepEntry], plan: Plan) -> dict[str, StepEntr
 
 def has_written(entry: StepEntry) -> bool:
     """Whether a write happened within the step, be it that the step failed over what it gave."""
-    return entry.wrote or bool(entry.fallback and entry.fallback.get("done"))
+    return entry.wrote or entry.done_before_fallback is not None
 
 
 def effects(entries: Mapping[str, StepEntry]) -> list[JsonDict]:
@@ -102,8 +102,8 @@ def _effect(entry: StepEntry) -> JsonDict:
 
 def _before_fallback(entry: StepEntry) -> JsonDict:
     """The write that a step's own work was before its fallback took over; empty when it was none."""
-    done = entry.fallback.get("done") if entry.fallback else None
-    if not isinstance(done, dict):
+    done = entry.done_before_fallback
+    if done is None:
         return {}
     told = {name: done.get(name) for name in ("tool", "args", "idempotency_key", "at")}
     return {**told, "status": StepStatus.SUCCEEDED.value}

@@ -1,11 +1,12 @@
 """Writes that were done before the plan was changed: a map of the new revision makes none of them again."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from checkpoints import StepEntry
 from graph.plan import call_digest
+from nodes.decide.written import digests_before_fallback, written_digests
 from nodes.lanes.board import Board
 from tools import RegisteredTool, idempotency_key
 
@@ -28,7 +29,7 @@ class DoneBefore:
         for entry in board.entries.values():
             if not _is_of_before(entry, board) or entry.idempotency_key in keys:
                 continue
-            for digest in _digests(entry):
+            for digest in written_digests(entry) | digests_before_fallback(entry):
                 self._by_call[digest].append(entry)
 
     def __bool__(self) -> bool:
@@ -55,14 +56,3 @@ def _is_of_before(entry: StepEntry, board: Board) -> bool:
     set_aside = entry.of_step not in board.shape.steps
     kept = board.plan.author == REPLANNED and entry.item is None and entry.revision < board.plan.revision
     return set_aside or kept
-
-
-def _digests(entry: StepEntry) -> Iterator[str]:
-    """The write that happened within a step, and the one that its fallback followed."""
-    tool = entry.fallback_tool or entry.tool
-    if entry.wrote and tool is not None and isinstance(entry.input, dict):
-        yield call_digest(tool, entry.input)
-    before = entry.fallback.get("done") if entry.fallback else None
-    digest = before.get("digest") if isinstance(before, dict) else None
-    if isinstance(digest, str):
-        yield digest
