@@ -83,11 +83,11 @@ def _standing(node: Node, outcome: Outcome) -> frozenset[str] | None:
     if before and all(each == {"not_taken"} for each in before):
         return frozenset({"not_taken"})
     lost = any(each & LOST for each in before)
+    if lost and node.policy == "skip":
+        return frozenset({"skipped"})
     if any("cancelled" in each for each in before):
-        return frozenset({"cancelled", "skipped"} if node.policy == "skip" and lost else {"cancelled"})
-    if not lost or node.policy == "degrade":
-        return None
-    return frozenset({"skipped"} if node.policy == "skip" else {"cancelled"})
+        return frozenset({"cancelled"})
+    return frozenset({"cancelled"}) if lost and node.policy == "abort" else None
 
 
 def _condition(node: Node, outcome: Outcome) -> frozenset[str] | None:
