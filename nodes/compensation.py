@@ -115,11 +115,14 @@ def _own_writes(session: RunSession, step: Step, taken_over: Set[str] = frozense
     entries = session.require_board().entries
     if undoing(step) is None:
         return []
-    own, items = entries.get(step.id), items_of(step.id, entries.values())
-    found = items if undoes_items(step) else [] if own is None else [own]
-    done = [entry for entry in found if _did_own_work(entry)]
-    if found == [own] and not done and isinstance(step, MapStep) and own is not None and own.fallback is None:
-        done = [own] if any(_did_own_work(item) for item in items) else []  # undone as far as it came
+    own = entries.get(step.id)
+    items = items_of(step.id, entries.values()) if isinstance(step, MapStep) else []
+    items_done = [item for item in items if _did_own_work(item)]
+    if undoes_items(step):
+        done = items_done
+    else:
+        came_so_far = bool(items_done) and own is not None and own.fallback is None
+        done = [own] if own is not None and (_did_own_work(own) or came_so_far) else []
     return [entry for entry in done if entry.idempotency_key not in taken_over]
 
 
