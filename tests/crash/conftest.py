@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -60,6 +61,16 @@ class Killable:
         return result
 
 
+@dataclass
+class Swept:
+    """A run that was killed, or came to its end before its boundary, and what came of it."""
+
+    run: Killable
+    result: dict[str, Any]
+    boundary: int
+    killed: bool
+
+
 @pytest.fixture(scope="module")
 def warm() -> Iterator[Warm]:
     with subprocess.Popen(
@@ -87,6 +98,31 @@ class Runs:
 
     def __init__(self, warm: Warm, folder: Path) -> None:
         self._warm, self._folder, self._numbers = warm, folder, count()
+
+    def killed_at_each_boundary(
+        self, kind: str, *, idempotent: bool, stripe: int, stripes: int
+    ) -> Iterator["Swept"]:
+        """A run for each boundary of a stripe, killed there and gone on with; the last one comes to its end.
+
+        With keys nothing is asked and every third boundary will do.
+        """
+        for boundary in count(1 + stripe, stripes * (3 if idempotent else 1)):
+            run = self.fresh(idempotent=idempotent, kind=kind)
+            killed = run.killed(kill_at=boundary)
+            yield Swept(run, run.to_the_end() if killed else run.result(), boundary, killed)
+            if not killed:
+                return
+
+    def killed_again_and_again(
+        self, kind: str, *, idempotent: bool, seed: int, times: int, latest: int
+    ) -> Iterator["Swept"]:
+        """So many runs, each killed four times at random boundaries up to the latest, and gone on with."""
+        chance = Random(seed)
+        for _ in range(times):
+            run = self.fresh(idempotent=idempotent, kind=kind)
+            for _ in range(4):
+                run.killed(kill_at=chance.randint(1, latest))
+            yield Swept(run, run.to_the_end(), 0, killed=True)
 
     def fresh(self, *, idempotent: bool, kind: str = "errand") -> Killable:
         folder = self._folder / str(next(self._numbers))

@@ -1,13 +1,11 @@
 """A run with maps, killed before and after each write to the journal and each effect, then resumed."""
 
 from collections import Counter
-from itertools import count
-from random import Random
 from typing import Any
 
 import pytest
 
-from tests.crash.conftest import Killable, Runs
+from tests.crash.conftest import Killable, Runs, Swept
 from tests.crash.list_errand import ITEMS, done
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(240)]
@@ -29,34 +27,27 @@ def _doubt_is_told(result: dict[str, Any]) -> None:
     assert result["first"]["pending"] in ([], ["puts"])
 
 
+def _holds(swept: Swept) -> None:
+    _nothing_lost_nothing_twice(swept.run, swept.result)
+    if not swept.run.idempotent:
+        _doubt_is_told(swept.result)
+
+
 @pytest.mark.parametrize("idempotent", [True, False], ids=["with keys", "without"])
 @pytest.mark.parametrize("stripe", range(STRIPES))
 def test_killed_at_any_boundary_each_item_happens_exactly_once(
     runs: Runs, stripe: int, *, idempotent: bool
 ) -> None:
     doubts = 0
-    for boundary in count(1 + stripe, STRIPES * (3 if idempotent else 1)):
-        run = runs.fresh(idempotent=idempotent, kind="list")
-        killed = run.killed(kill_at=boundary)
-        result = run.to_the_end() if killed else run.result()
-
-        _nothing_lost_nothing_twice(run, result)
-        if not idempotent:
-            _doubt_is_told(result)
-        doubts += len(result["first"]["pending"])
-        if not killed:
-            break
+    boundary = 0
+    for swept in runs.killed_at_each_boundary("list", idempotent=idempotent, stripe=stripe, stripes=STRIPES):
+        _holds(swept)
+        boundary, doubts = swept.boundary, doubts + len(swept.result["first"]["pending"])
     assert boundary > 25
     assert bool(doubts) is not idempotent
 
 
 @pytest.mark.parametrize("idempotent", [True, False], ids=["with keys", "without"])
 def test_killed_again_and_again_while_it_is_resumed(runs: Runs, *, idempotent: bool) -> None:
-    chance = Random(11)
-    for _ in range(4):
-        run = runs.fresh(idempotent=idempotent, kind="list")
-        for _ in range(4):
-            run.killed(kill_at=chance.randint(1, 30))
-        result = run.to_the_end()
-
-        _nothing_lost_nothing_twice(run, result)
+    for swept in runs.killed_again_and_again("list", idempotent=idempotent, seed=11, times=4, latest=30):
+        _nothing_lost_nothing_twice(swept.run, swept.result)

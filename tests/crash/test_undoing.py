@@ -1,13 +1,11 @@
 """A run with a part, a fallback and undoing, killed around each write and each effect, then resumed."""
 
 from collections import Counter
-from itertools import count
-from random import Random
 from typing import Any
 
 import pytest
 
-from tests.crash.conftest import Killable, Runs
+from tests.crash.conftest import Killable, Runs, Swept
 from tests.crash.errand import PLANNED, lines
 from tests.crash.undo_errand import DONE, STEP_OF, STEPS, done
 
@@ -37,37 +35,28 @@ def _doubt_is_told(result: dict[str, Any]) -> None:
     assert set(result["first"]["pending"]) <= set(STEP_OF.values())
 
 
+def _holds(swept: Swept) -> None:
+    _nothing_lost_nothing_twice(swept.run, swept.result)
+    if not swept.run.idempotent:
+        _doubt_is_told(swept.result)
+
+
 @pytest.mark.parametrize("idempotent", [True, False], ids=["with keys", "without"])
 @pytest.mark.parametrize("stripe", range(STRIPES))
 def test_killed_at_any_boundary_each_write_happens_and_is_undone_once(
     runs: Runs, stripe: int, *, idempotent: bool
 ) -> None:
     doubts = 0
-    for boundary in count(1 + stripe, STRIPES * (3 if idempotent else 1)):
-        run = runs.fresh(idempotent=idempotent, kind="undo")
-        killed = run.killed(kill_at=boundary)
-        result = run.to_the_end() if killed else run.result()
-
-        _nothing_lost_nothing_twice(run, result)
-        if not idempotent:
-            _doubt_is_told(result)
-        doubts += len(result["first"]["pending"])
-        assert 1 <= len(lines(run.folder / "asked")) <= 1 + killed
-        if not killed:
-            break
+    boundary = 0
+    for swept in runs.killed_at_each_boundary("undo", idempotent=idempotent, stripe=stripe, stripes=STRIPES):
+        _holds(swept)
+        boundary, doubts = swept.boundary, doubts + len(swept.result["first"]["pending"])
+        assert 1 <= len(lines(swept.run.folder / "asked")) <= 1 + swept.killed
     assert boundary > 60
     assert bool(doubts) is not idempotent
 
 
 @pytest.mark.parametrize("idempotent", [True, False], ids=["with keys", "without"])
 def test_killed_again_and_again_while_it_is_resumed(runs: Runs, *, idempotent: bool) -> None:
-    chance = Random(17)
-    for _ in range(4):
-        run = runs.fresh(idempotent=idempotent, kind="undo")
-        for _ in range(4):
-            run.killed(kill_at=chance.randint(1, 40))
-        result = run.to_the_end()
-
-        _nothing_lost_nothing_twice(run, result)
-        if not idempotent:
-            _doubt_is_told(result)
+    for swept in runs.killed_again_and_again("undo", idempotent=idempotent, seed=17, times=4, latest=40):
+        _holds(swept)

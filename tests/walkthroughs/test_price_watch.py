@@ -3,7 +3,6 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoints import open_store
-from graph.build import build_graph
 from graph.demo.price_facts import facts_of
 from graph.demo.price_market import LAST, PRICES, PRODUCTS
 from graph.demo.price_tools import price_tools
 from graph.demo.price_watch import PRICE_WATCH, SETTINGS
-from graph.demo.walkthrough import RecordedModel
 from graph.plan import to_mermaid
-from graph.state import Settings
 from tests.cli.support import ROOT, Prompt, clean_environment
 from tests.support.openai_server import OpenAIServer, obj
+from tests.walkthroughs.support import run_with
 from tools import HardToolError
 
 Json = dict[str, Any]
@@ -151,25 +147,6 @@ def test_a_slip_in_the_watch_list_is_named_by_its_line(line: str, told: str, tmp
         watch_list()
 
 
-def _run(folder: Path, answer: Callable[[str], str]) -> Json:
-    """The walkthrough with another model in the place of the recorded one."""
-    plan = PRICE_WATCH.plan("standard")
-    with (
-        PRICE_WATCH.stage(folder / "planrail", "standard") as stage,
-        open_store(folder / "runs.db") as opened,
-    ):
-        graph = build_graph(
-            tools=stage.tools,
-            models={"default": RecordedModel(answer=answer)},
-            settings=Settings.of(None).with_overrides(SETTINGS),
-            checkpointer=opened.checkpointer,
-            store=opened.store,
-        )
-        wish: Any = {"goal": plan.goal, "plan": plan.to_json()}
-        document: Json = graph.invoke(wish, {"configurable": {"thread_id": "t"}})
-        return document
-
-
 @pytest.mark.parametrize(
     "invented",
     [
@@ -192,7 +169,7 @@ def test_whatever_a_model_makes_up_no_word_of_it_gets_into_the_report(
         asked.append(prompt_text)
         return invented
 
-    document = _run(tmp_path, lie)
+    document = run_with(PRICE_WATCH, SETTINGS, tmp_path, lie)
 
     assert len(asked) == 3 == document["usage"]["model_calls"]
     assert document["status"] == "partial"

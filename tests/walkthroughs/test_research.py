@@ -8,12 +8,10 @@ import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from checkpoints import Journal, open_store
-from graph.build import build_graph
 from graph.demo import research_library
 from graph.demo.page_text import read_markup
 from graph.demo.research import RESEARCH, SETTINGS
@@ -21,12 +19,11 @@ from graph.demo.research_answers import recorded_research
 from graph.demo.research_library import documents, search
 from graph.demo.research_tools import cited_pages, confirm_claims
 from graph.demo.serving import Answer
-from graph.demo.walkthrough import RecordedModel
 from graph.plan import to_mermaid
 from graph.plan.templates import load_templates, match_rules, tool_faults
-from graph.state import Settings
 from tests.cli.support import ROOT, Prompt, clean_environment
 from tests.support.openai_server import Json, OpenAIServer, Reply, call, calls, text
+from tests.walkthroughs.support import run_with
 from tools import HardToolError, fingerprints
 
 PAGES = {document.url: document for document in documents()}
@@ -113,25 +110,6 @@ def test_a_parameter_that_the_demo_does_not_have_is_refused_with_those_it_has(pr
     assert "has no parameter 'thema'" in said.err
 
 
-def _run(folder: Path, answer: Callable[[str], str]) -> Json:
-    """The walkthrough with another model in the place of the recorded one."""
-    plan = RESEARCH.plan("standard")
-    with (
-        RESEARCH.stage(folder / "planrail", "standard") as stage,
-        open_store(folder / "runs.db") as opened,
-    ):
-        graph = build_graph(
-            tools=stage.tools,
-            models={"default": RecordedModel(answer=answer)},
-            settings=Settings.of(None).with_overrides(SETTINGS),
-            checkpointer=opened.checkpointer,
-            store=opened.store,
-        )
-        wish: Any = {"goal": plan.goal, "plan": plan.to_json()}
-        document: Json = graph.invoke(wish, {"configurable": {"thread_id": "t"}})
-        return document
-
-
 def _with_more_claims(*more: Json) -> Callable[[str], str]:
     """The recorded model, whose sections claim more than they found."""
 
@@ -160,7 +138,7 @@ def test_made_up_sources_and_quotes_are_left_out_counted_and_never_fetched(tmp_p
         {"text": "Every bike is stolen.", "quote": "the", "url": COSTS},
     ]
 
-    document = _run(tmp_path, _with_more_claims(*lies))
+    document = run_with(RESEARCH, SETTINGS, tmp_path, _with_more_claims(*lies))
 
     assert document["status"] == "succeeded"
     report = _report(tmp_path)
@@ -180,7 +158,7 @@ def test_an_agent_that_makes_up_an_address_is_refused_the_call(tmp_path: Path) -
             return json.dumps({"next": {"tool": "read_page", "args": {"url": made_up}}})
         return said
 
-    document = _run(tmp_path, answer)
+    document = run_with(RESEARCH, SETTINGS, tmp_path, answer)
 
     assert document["status"] == "succeeded"
     assert [url for url in _log(tmp_path, "page") if "secret-drop" in url] == []
@@ -197,7 +175,7 @@ def test_a_summary_that_brings_addresses_of_its_own_is_sent_back(tmp_path: Path)
         asked.append(prompt_text)
         return f"See https://made-up.example. {said}" if len(asked) == 1 else said
 
-    assert _run(tmp_path, answer)["status"] == "succeeded"
+    assert run_with(RESEARCH, SETTINGS, tmp_path, answer)["status"] == "succeeded"
     assert "That does not fit" in asked[1]
     assert "made-up" not in _report(tmp_path)
 
@@ -212,7 +190,7 @@ def test_a_search_that_fails_costs_its_section_and_the_report_says_so(
         return Answer(b"no", 400) if "performance" in query else answered(query)
 
     monkeypatch.setattr(research_library, "_results", results)
-    document = _run(tmp_path, recorded_research)
+    document = run_with(RESEARCH, SETTINGS, tmp_path, recorded_research)
 
     assert document["status"] == "succeeded"
     assert "searches: 1 of 4 items failed (#1 http_400" in document["reason"]
