@@ -43,7 +43,7 @@ def _left(folder: Path) -> Iterator[str]:
         return
     missing: list[dict[str, JSON]] = json.loads(failures.read_text("utf-8"))
     yield f"catalogue: {catalogue}"
-    yield f"{len(missing)} products without a description: {failures}"
+    yield f"{len(missing)} product{'' if len(missing) == 1 else 's'} without a description: {failures}"
 
 
 def recorded_answer(prompt: str) -> str:

@@ -66,12 +66,13 @@ def _server(mails: Path) -> Iterator[tuple["SmtpSettings", str]]:
 
 
 def _left(reports: Path, mails: Path) -> Iterator[str]:
-    """The pages and the mails that are there."""
-    yield from (f"report in {page}" for page in sorted(reports.glob("*.html")))
+    """The pages and the mails that are there, those of earlier runs too."""
+    yield f"reports so far, in {reports}"
+    yield from (f"  {page.name}" for page in sorted(reports.glob("*.html")))
+    yield f"mails so far, in {mails}"
     for file in mails_in(mails):
         mail = email.message_from_bytes(file.read_bytes(), policy=email.policy.default)
-        yield f"mail in {file}"
-        yield f"  to {mail['To']}: {mail['Subject']}"
+        yield f"  {file.name}  to {mail['To']}: {mail['Subject']}"
 
 
 def recorded_summary(prompt: str) -> str:
