@@ -1,4 +1,4 @@
-"""The model that the environment names, and the table at the end."""
+"""The model that the environment names, and the tables at the end."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from langchain_core.language_models import BaseChatModel
 
 from graph.models import models_from_environment
 from tests.local_model.running import Outcome
-from tests.local_model.table import table
+from tests.local_model.table import tables
 
 _OUTCOMES = pytest.StashKey[list[Outcome]]()
 
@@ -29,7 +29,6 @@ def outcomes(request: pytest.FixtureRequest) -> list[Outcome]:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     found = config.stash.get(_OUTCOMES, None)
-    lines = table(found or [])
-    if lines:
-        terminalreporter.section("office tasks")
+    for title, lines in tables(found or []).items():
+        terminalreporter.section(title)
         terminalreporter.write_line("\n".join(lines))

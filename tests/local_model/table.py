@@ -1,13 +1,22 @@
-"""The report: a line for each task, and the rates over all."""
+"""The report: for each list of tasks that ran, a line for each task and the rates over all."""
 
 from collections.abc import Sequence
 
+from tests.local_model.other_tasks import OTHER_TASKS
 from tests.local_model.running import Outcome
+from tests.local_model.tasks import TASKS
 
 HEADS = (
     "task", "kind", "right", "plan", "sent back", "mended", "replans", "wrong", "repeated",
     "calls", "tokens", "s",
 )  # fmt: skip
+
+
+def tables(outcomes: Sequence[Outcome]) -> dict[str, list[str]]:
+    """The table of each list of tasks of which some ran, by its title."""
+    lists = {"office tasks": TASKS, "other office tasks": OTHER_TASKS}
+    found = {title: table([o for o in outcomes if o.task in tasks]) for title, tasks in lists.items()}
+    return {title: lines for title, lines in found.items() if lines}
 
 
 def table(outcomes: Sequence[Outcome]) -> list[str]:

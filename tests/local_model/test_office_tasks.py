@@ -9,15 +9,20 @@ from langchain_core.language_models import BaseChatModel
 
 from graph.plan import canonical_json, check_plan, parse_plan
 from graph.state import Settings
+from tests.local_model.other_tasks import OTHER_TASKS
 from tests.local_model.running import BUDGETS, Outcome, run_task, touched_documents
 from tests.local_model.tasks import TASKS, Task
 
+CASES = [
+    *(pytest.param(task, id=task.name) for task in TASKS),
+    *(pytest.param(task, id=f"other-{task.name}") for task in OTHER_TASKS),
+]
 ENDS = {"succeeded", "partial", "failed", "rejected", "stopped"}
 
 
 @pytest.mark.local_model
 @pytest.mark.timeout(3_600)
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+@pytest.mark.parametrize("task", CASES)
 async def test_a_model_is_held_to_what_code_guarantees(
     task: Task, tmp_path: Path, models: Mapping[str, BaseChatModel], outcomes: list[Outcome]
 ) -> None:
