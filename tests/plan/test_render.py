@@ -5,12 +5,14 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.plan import Plan, StepStatus, ToolStep, parse_plan, to_mermaid, to_text
-from tests.plan.fakes import P0, plan_of, tool
+from graph.plan import JSON, Plan, StepStatus, ToolStep, parse_plan, to_mermaid, to_text
+from tests.plan.fakes import plan_of, tool
+from tests.support.plans import P0
 
 LINE = re.compile(
-    r'^(flowchart TD|    n\d+\["(?:[^\W_]|[ _.,:/…#;-]|<br/>)*"\]'
-    r'|    n\d+ (?:-->|-\.->|-\. "(?:[^\W_]|[ _.,:/…#;-])*" \.->) n\d+|    style n\d+ fill:#[0-9a-f]{6})$'
+    r'^(flowchart (?:TD|LR)|    n\d+\["(?:[^\W_]|[ _.,:/…#;-]|<br/>)*"\]'
+    r'|    n\d+ (?:-->|-\.->|-\. "(?:[^\W_]|[ _.,:/…#;-])*" \.->) n\d+'
+    r"|    style n\d+ fill:#[0-9a-f]{6},color:#000000)$"
 )
 
 
@@ -43,7 +45,7 @@ def test_the_base_plan_as_a_flowchart() -> None:
         '    n0["s1<br/>tool web_search<br/>succeeded"]\n'
         '    n1["s2<br/>tool write_file<br/>high risk, approval"]\n'
         "    n0 --> n1\n"
-        "    style n0 fill:#bbf7d0\n"
+        "    style n0 fill:#bbf7d0,color:#000000\n"
     )
 
 
@@ -60,3 +62,48 @@ def test_the_base_plan_as_text() -> None:
 def test_quotes_brackets_newlines_and_chinese_are_shown_escaped() -> None:
     plan = plan_of({**tool('a"]'), "title": "查询 <b>\n`x` #1;"})
     assert 'n0["a#34;#93;<br/>查询 #60;b#62;#10;#96;x#96; #35;1#59;"]' in to_mermaid(plan)
+
+
+def test_text_on_a_colour_is_dark_on_dark_pages_too() -> None:
+    drawn = to_mermaid(plan_of(tool("a")), {"a": StepStatus.FAILED})
+    assert "style n0 fill:#fecaca,color:#000000" in drawn
+
+
+def test_dollars_begin_no_formula() -> None:
+    drawn = to_mermaid(plan_of({**tool("a"), "title": "$$\\frac{$$"}, {**tool("b"), "when": "'$$' == '$$'"}))
+    assert "#36;#36;" not in drawn
+    assert drawn.count("#36;#8288;") == 8
+
+
+def test_a_label_cannot_turn_its_text_round() -> None:
+    assert 'n0["a<br/>x#65533;y"]' in to_mermaid(plan_of({**tool("a"), "title": "x\u202ey"}))
+
+
+def test_a_long_condition_hides_neither_risk_nor_approval_nor_status() -> None:
+    asked: dict[str, JSON] = {"when": f"'{'a' * 90}' == ''", "risk": "high", "require_approval": True}
+    plan = plan_of({**tool("a"), **asked})
+    assert '…, high risk, approval, failed"]' in to_mermaid(plan, {"a": StepStatus.FAILED})
+
+
+def test_many_steps_side_by_side_are_drawn_one_below_the_other() -> None:
+    first = tool("a")
+    few, many = ([first, *(tool(f"b{n}", "a") for n in range(count))] for count in (8, 9))
+    assert to_mermaid(plan_of(*few)).startswith("flowchart TD\n")
+    assert to_mermaid(plan_of(*many)).startswith("flowchart LR\n")
+    chain = [tool(f"c{n}", *([f"c{n - 1}"] if n else [])) for n in range(10)]
+    assert to_mermaid(plan_of(*chain, *(tool(f"b{n}") for n in range(8)))).startswith("flowchart TD\n")
+
+
+def test_more_arrows_than_mermaid_draws_are_counted() -> None:
+    steps = [ToolStep(id=f"s{n}", tool="t", depends_on=tuple(f"s{m}" for m in range(n))) for n in range(40)]
+    drawn = to_mermaid(Plan(plan_id="p", goal="g", steps=tuple(steps)))
+    assert drawn.count("-->") == 499
+    assert 'more["and 281 more arrows"]' in drawn
+
+
+def test_more_text_than_mermaid_draws_is_cut_and_keeps_each_step_and_its_status() -> None:
+    odd = "<" * 100
+    steps = tuple(ToolStep(id=f"{n}{odd}", title=odd, tool="t") for n in range(200))
+    drawn = to_mermaid(Plan(plan_id="p", goal="g", steps=steps), {s.id: StepStatus.NOT_TAKEN for s in steps})
+    assert len(drawn) <= 50_000
+    assert len(re.findall(r'n\d+\["\d+#60;.*…<br/>.*…<br/>not_taken"\]', drawn)) == 200
