@@ -1,4 +1,4 @@
-"""Tools of a small office that remember their calls, and P0, the plan that most tests start from."""
+"""Tools of a small office that remember their calls."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,22 +12,6 @@ from tests.support.openai_server import OpenAIServer
 from tools import ToolRegistry, policy
 
 Json = dict[str, Any]
-
-P0: Json = {
-    "goal": "g",
-    "steps": [
-        {"id": "s1", "action": "tool", "tool": "web_search", "args": {"query": "q"}, "depends_on": []},
-        {
-            "id": "s2",
-            "action": "tool",
-            "tool": "write_file",
-            "args": {"path": "out.md", "content": "${s1}"},
-            "depends_on": ["s1"],
-            "risk": "high",
-            "require_approval": True,
-        },
-    ],
-}
 
 
 class Slot(BaseModel):

@@ -10,26 +10,13 @@ from hypothesis import strategies as st
 
 from nodes.endpoint.near_json import EndsEarly, NotReadable, read_value
 from nodes.replies import BadReply, json_object_in
+from tests.support.plans import writing
 
-P0: dict[str, Any] = {
-    "goal": "g",
-    "steps": [
-        {"id": "s1", "action": "tool", "tool": "web_search", "args": {"query": "q"}, "depends_on": []},
-        {
-            "id": "s2",
-            "action": "tool",
-            "tool": "write_file",
-            "args": {"path": "out.md", "content": "${s1}", "x": None, "y": True},
-            "depends_on": ["s1"],
-            "risk": "high",
-            "require_approval": True,
-        },
-    ],
-}
-TEXT = json.dumps(P0)
+PLAN = writing(x=None, y=True)
+TEXT = json.dumps(PLAN)
 DIALECTS = {
     "trailing comma": TEXT.replace('"depends_on": []}', '"depends_on": [],}').replace("}]}", "},]}"),
-    "single quotes": repr(P0),
+    "single quotes": repr(PLAN),
     "python constants": TEXT.replace("null", "None").replace("true", "True"),
     "comments": TEXT.replace('"steps":', '/* the "steps" , } */ "steps": // and "these"\n'),
     "byte order mark": "\ufeff" + TEXT,
@@ -43,7 +30,7 @@ DIALECTS = {
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_a_dialect_is_read_as_exactly_what_was_meant(name: str) -> None:
-    assert json_object_in(DIALECTS[name]) == P0
+    assert json_object_in(DIALECTS[name]) == PLAN
 
 
 def test_what_stands_inside_a_text_is_left_alone() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.endpoint.office import P0, Office, steps_of
+from tests.endpoint.office import Office, steps_of
 from tests.support.openai_server import (
     OpenAIServer,
     Reply,
@@ -18,6 +18,7 @@ from tests.support.openai_server import (
     raw,
     text,
 )
+from tests.support.plans import P0
 
 TEXT = json.dumps(P0)
 WRONG = json.dumps({"goal": "DRAFT", "steps": []})

@@ -7,9 +7,10 @@ from langchain_core.messages import HumanMessage
 
 from nodes.endpoint.structured import ask_structured
 from nodes.models import ask
-from tests.endpoint.office import P0, Office
+from tests.endpoint.office import Office
 from tests.endpoint.support import ask_of, session_of
 from tests.support.openai_server import OpenAIServer, Reply, call, calls, error, obj, text
+from tests.support.plans import P0
 from tools import CallFailed
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}

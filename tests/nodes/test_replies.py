@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage
 
 from graph.plan import LlmStep
 from nodes.replies import BadReply, json_object_in, read_step_output, text_of
-from tests.plan.fakes import P0
+from tests.support.plans import writing
 
 DRAFT = '{"goal":"DRAFT","steps":[]}'
 CONTENT = "# T\n```python\nprint(1)\n```\nend"
@@ -21,9 +21,7 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def _plan(content: str = "${s1}") -> dict[str, Any]:
-    plan: dict[str, Any] = json.loads(json.dumps(P0))
-    plan["steps"][1]["args"]["content"] = content
-    return plan
+    return writing(content=content)
 
 
 @pytest.mark.parametrize(

@@ -59,20 +59,3 @@ def plan_of(*steps: JSON, **fields: JSON) -> Plan:
     plan, problems = parse_plan({"goal": "g", "plan_id": "p", "steps": list(steps), **fields})
     assert plan is not None, problems
     return plan
-
-
-P0: dict[str, JSON] = {
-    "goal": "g",
-    "steps": [
-        {"id": "s1", "action": "tool", "tool": "web_search", "args": {"query": "q"}, "depends_on": []},
-        {
-            "id": "s2",
-            "action": "tool",
-            "tool": "write_file",
-            "args": {"path": "out.md", "content": "${s1}"},
-            "depends_on": ["s1"],
-            "risk": "high",
-            "require_approval": True,
-        },
-    ],
-}

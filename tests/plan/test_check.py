@@ -16,7 +16,8 @@ from graph.plan import (
     check_plan,
     parse_plan,
 )
-from tests.plan.fakes import CATALOG, P0, plan_of, tool
+from tests.plan.fakes import CATALOG, plan_of, tool
+from tests.support.plans import P0
 
 
 def problems_of(*steps: JSON, limits: PlanLimits | None = None, **fields: JSON) -> list[PlanProblem]:

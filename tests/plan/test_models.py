@@ -8,8 +8,9 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import ValidationError
 
 from graph.plan import JSON, OnDependencyFailure, Plan, Risk, ToolStep, canonical_json, max_risk, parse_plan
-from tests.plan.fakes import P0, plan_of, tool
+from tests.plan.fakes import plan_of, tool
 from tests.plan.strategies import good_plan_data
+from tests.support.plans import P0
 
 
 @given(good_plan_data())

@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.plan import JSON, check_plan, parse_plan, parse_plan_text
-from tests.plan.fakes import CATALOG, P0, plan_of, tool
+from tests.plan.fakes import CATALOG, plan_of, tool
 from tests.plan.strategies import NEAR_PLAN, WILD, good_plan_data
+from tests.support.plans import P0
 
 
 def messages_of(data: object) -> str:
