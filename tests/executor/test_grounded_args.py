@@ -3,26 +3,18 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langgraph.types import Command
 
 from graph.plan import Sources
 from tests.executor.shop import CUSTOMER, Shop, error_of, graph, plan, statuses, step, thread
-from tests.executor.shop import (
-    given as caller_gives,
-)
+from tests.executor.shop import given as caller_gives
 from tests.support.models import says
 
 LOOK = step("look", "look", {"order": "A1"})
 GOAL: Any = {"goal": "refund order A1 to ann@x.com"}
 SOURCES = Sources(GOAL["goal"], CUSTOMER)
-
-
-@pytest.fixture
-def shop() -> Shop:
-    return Shop()
 
 
 def pay(**args: Any) -> dict[str, Any]:

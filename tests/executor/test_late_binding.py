@@ -18,11 +18,6 @@ PAY = step("pay", "pay", {"amount": "${look.total}"}, fill=["to"], depends_on=["
 FILLED = {"to": "ann@x.com"}
 
 
-@pytest.fixture
-def shop() -> Shop:
-    return Shop()
-
-
 def problems(shop: Shop, *steps: Any) -> list[str]:
     read, faults = parse_plan(plan(*steps))
     assert read is not None, faults

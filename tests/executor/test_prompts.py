@@ -13,11 +13,6 @@ from tools import ToolRegistry, policy
 MARK = "truncated 2000 of 2000000 characters"
 
 
-@pytest.fixture
-def shop() -> Shop:
-    return Shop()
-
-
 def test_results_in_words_are_text_of_bounded_length() -> None:
     scope = Scope({"a": {"n": 1}, "b": "x" * 50})
 
