@@ -1,19 +1,13 @@
 """Calling a tool once, as the tests of the guarded call do."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from langchain_core.tools import BaseTool
 
 from graph.plan import JSON
-from tools import (
-    CallFailed,
-    CallOutcome,
-    RegisteredTool,
-    ToolPolicy,
-    ToolRegistry,
-    call_tool,
-)
+from tools import CallFailed, CallOutcome, RegisteredTool, ToolPolicy, ToolRegistry, call_tool
 from tools.registration import AnyTool
 
 READ = ToolPolicy(effect="read")
@@ -54,3 +48,19 @@ BOTH = pytest.mark.parametrize("on_loop", [True, False])
 def registered_alone(item: AnyTool, **fields: Any) -> RegisteredTool:
     name = str(getattr(item, "name", None) or getattr(item, "__name__", ""))
     return ToolRegistry.of(item, policies={name: ToolPolicy(**fields)})[name]
+
+
+class Count:
+    """How often a tool was called."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, result: Any = None) -> Any:
+        self.calls += 1
+        return result
+
+
+def lambda_named(function: Callable[[], Any]) -> Callable[[], Any]:
+    function.__name__ = "named"
+    return function

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tools.calling import Count
 from tests.tools.loopback import serving
 from tools.shop import Shop, open_shop
 
@@ -20,3 +21,8 @@ def server() -> Iterator[str]:
 def shop(tmp_path: Path) -> Shop:
     """A fresh demo shop."""
     return open_shop(tmp_path / "shop.db")
+
+
+@pytest.fixture
+def count() -> Count:
+    return Count()
