@@ -6,29 +6,24 @@ import html
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
-from datetime import date, timedelta
+from datetime import timedelta
 from email.message import EmailMessage
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from graph.demo.mail_drop import mails_in
-from graph.demo.sales import FIRST_DAY, LAST_MONDAY, make_sales
+from graph.demo.sales import LAST_MONDAY, make_sales
 from graph.demo.weekly_report import RECIPIENT, SENDER, WEEKLY_REPORT
 from graph.plan import to_mermaid
-from graph.plan.templates import load_templates, match_rules, tool_faults
 from tests.builtin.postoffice import PASSWORD, USER, post_office
 from tests.cli.support import ROOT, Prompt
 from tests.support.openai_server import OpenAIServer, text
-from tools import fingerprints
+from tests.walkthroughs.support import WISH, sold
 
 NAME = f"weekly-{LAST_MONDAY}.html"
-WISH = f"生成从{LAST_MONDAY}开始的销售周报,发给wang@example.com"
 
 
 def _folder(prompt: Prompt) -> Path:
@@ -48,14 +43,6 @@ def _cells(page: str, table: str) -> list[list[str]]:
     (found,) = re.findall(rf'<table id="{table}">(.*?)</table>', page, re.DOTALL)
     rows = re.findall(r"<tr>(.*?)</tr>", found, re.DOTALL)
     return [[html.unescape(cell) for cell in re.findall(r"<td[^>]*>([^<]*)</td>", row)] for row in rows[1:]]
-
-
-def _sold(database: Path, first: date) -> list[tuple[str, str, int, int]]:
-    """Region, product, quantity and cents of each sale of a week, added up by nobody."""
-    week = {(first + timedelta(days)).isoformat() for days in range(7)}
-    with closing(sqlite3.connect(database)) as base:
-        rows = base.execute("SELECT day, region, product, quantity, amount_cents FROM sales").fetchall()
-    return [row[1:] for row in rows if row[0] in week]
 
 
 def _money(cents: int) -> str:
@@ -95,7 +82,7 @@ def test_the_report_is_mailed_once_a_person_has_approved_what_would_be_sent(prom
 def test_each_figure_of_the_page_is_what_the_sales_add_up_to(prompt: Prompt) -> None:
     prompt("demo", "weekly-report")
     database = _folder(prompt) / "sales.db"
-    now, before = _sold(database, LAST_MONDAY), _sold(database, LAST_MONDAY - timedelta(7))
+    now, before = sold(database, LAST_MONDAY), sold(database, LAST_MONDAY - timedelta(7))
     page = _page(prompt)
 
     def cents(rows: list[tuple[str, str, int, int]], column: int, name: str | None = None) -> int:
@@ -251,54 +238,6 @@ def test_a_goal_in_words_is_recognised_and_runs_on_ones_own_tools_and_sales(prom
     assert said.document["plan"]["author"] == "template:weekly-report"
     assert said.document["pending"][0]["args"]["to"] == "wang@example.com"
     assert "一切正常。" in (prompt.folder / "workspace" / NAME).read_text("utf-8")
-
-
-def _params(goal: str) -> dict[str, Any] | None:
-    found = match_rules([load_templates().require("weekly-report")], goal)
-    return found[0].params if found else None
-
-
-@pytest.mark.parametrize(
-    "goal",
-    [
-        WISH,
-        "weekly sales report from 2026-03-02, to wang@example.com.",
-        "To wang@example.com:\nthe weekly report of the sales from 2026-03-02",
-    ],
-)
-def test_the_template_finds_day_and_address_in_either_order(goal: str) -> None:
-    assert _params(goal) == {"first_day": "2026-03-02", "to": "wang@example.com"}
-
-
-@pytest.mark.parametrize(
-    "goal",
-    [
-        "weekly sales report 2026-03-02 to a@example.com and b@example.com",
-        "weekly sales report from 2026-03-02 or 2026-03-09 to a@example.com",
-        "weekly sales report to a@example.com",
-        "weekly sales report 2026-13-02 to a@example.com",
-        "weekly report of the weather from 2026-03-02 to a@example.com",
-    ],
-)
-def test_a_goal_that_leaves_a_doubt_is_left_to_the_planner(goal: str) -> None:
-    assert _params(goal) is None
-
-
-def test_the_template_goes_with_the_tools_it_was_made_for(tmp_path: Path) -> None:
-    template = load_templates().require("weekly-report")
-    with WEEKLY_REPORT.stage(tmp_path / "planrail", "standard") as stage:
-        assert tool_faults(template, fingerprints(stage.tools)) == ()
-    assert set(template.tools) == template.used_tools
-
-
-def test_the_sales_are_the_same_each_time_and_made_once(tmp_path: Path) -> None:
-    for name in ("one.db", "two.db", "one.db"):
-        make_sales(tmp_path / name)
-    assert _sold(tmp_path / "one.db", FIRST_DAY) == _sold(tmp_path / "two.db", FIRST_DAY)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.db", "two.db"]
-    assert {row[0] for row in _sold(tmp_path / "one.db", LAST_MONDAY)} > {
-        row[0] for row in _sold(tmp_path / "one.db", LAST_MONDAY - timedelta(7))
-    }
 
 
 def test_its_picture_shows_the_queries_side_by_side_and_the_condition() -> None:
