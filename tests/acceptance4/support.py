@@ -13,6 +13,7 @@ from graph.plan import check_plan, parse_plan
 from tests.acceptance.support import by_id, given, opened, plan, step, thread
 from tools import HardToolError, IdempotencyKey, OutcomeUnknown, SoftToolError, ToolRegistry, policy
 
+NAMES = [f"n{number}" for number in range(30)]
 FAST = {"llm_attempts": 1, "backoff_base": 0}
 """Settings that keep a scripted model from being waited for."""
 

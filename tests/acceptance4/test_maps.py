@@ -10,6 +10,7 @@ import pytest
 from graph.build import build_graph
 from tests.acceptance.support import outputs, plan, planner, statuses
 from tests.acceptance4.support import (
+    NAMES,
     Desk,
     Stored,
     by_id,
@@ -24,8 +25,6 @@ from tests.acceptance4.support import (
     step,
 )
 from tools import policy
-
-NAMES = [f"n{number}" for number in range(30)]
 
 
 def test_results_are_in_the_order_of_the_items_whoever_is_first() -> None:
@@ -237,36 +236,6 @@ def test_a_map_of_questions_to_a_model() -> None:
     assert len(model.prompts) == 3
 
 
-def test_one_question_for_all_items_shows_every_resolved_call(tmp_path: Path) -> None:
-    desk = Desk()
-    stored = Stored(desk, tmp_path / "r.db")
-    value = plan(
-        say("l", ["a", "b", "c"]), each("m", "${l}", inner("put", {"value": "to ${item}"}, risk="high"))
-    )
-
-    waiting = stored.start(value)
-
-    assert waiting["status"] == "waiting"
-    assert [entry["step"] for entry in waiting["pending"]] == ["m"]
-    shown = str(waiting["pending"])
-    assert all(f"to {name}" in shown for name in "abc")
-    assert desk.effects == []
-
-    done = stored.answer({"m": "approve"})
-
-    assert done["status"] == "succeeded", done
-    assert sorted(desk.effects) == ["to a", "to b", "to c"]
-
-
-def test_all_calls_of_a_long_list_can_be_seen_before_they_are_approved(tmp_path: Path) -> None:
-    stored = Stored(Desk(), tmp_path / "r.db")
-    value = plan(say("l", NAMES), each("m", "${l}", inner("put", {"value": "to ${item}"}, risk="high")))
-
-    shown = str(stored.start(value)["pending"])
-
-    assert all(f"'to {name}'" in shown for name in NAMES)
-
-
 def test_a_replan_may_not_repeat_an_items_failed_call() -> None:
     desk = Desk()
     value = plan(each("m", ["q"], inner("look", {"name": "${item}", "bad": ["q"]})))
@@ -275,18 +244,6 @@ def test_a_replan_may_not_repeat_an_items_failed_call() -> None:
     run(desk, value, planner(again), max_replans=1)
 
     assert desk.calls_of("look") == ["q"]
-
-
-def test_a_rejected_map_does_nothing(tmp_path: Path) -> None:
-    desk = Desk()
-    stored = Stored(desk, tmp_path / "r.db", max_replans=0)
-    stored.start(plan(each("m", ["a", "b"], inner("put", {"value": "${item}"}), require_approval=True)))
-
-    done = stored.answer({"m": "reject"})
-
-    assert statuses(done)["m"] == "rejected"
-    assert desk.effects == []
-    assert desk.calls_of("put") == []
 
 
 @pytest.mark.parametrize(
