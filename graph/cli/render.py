@@ -18,7 +18,9 @@ Line = Text | str
 _SHOWN_CALLS = 10
 """Calls of a map that are shown one by one; `--json` has all."""
 
-_CALL_CHARS = 500
+_CALL_CELLS = 500
+
+_ARGUMENT_CELLS = 4000
 
 _SHOWN_EFFECTS = 20
 """Effects of one step that are shown one by one; `--json` has all."""
@@ -72,16 +74,14 @@ def spent_text(usage: Mapping[str, Any]) -> str:
 
 def pending_lines(run_id: str, pending: Sequence[Mapping[str, Any]], database: str) -> Iterator[Line]:
     """What waits for a person, exactly as it would run, and the commands that answer."""
+    see_all = command_line("show", run_id, "--json", database=database)
     for question in pending:
         yield ""
         yield Text.assemble(("waiting ", "bold magenta"), *_question_title(question))
         if _is_of_a_map(question):
-            yield from _call_lines(
-                question["args"], command_line("show", run_id, "--json", database=database)
-            )
+            yield from _call_lines(question["args"], see_all)
         else:
-            for name, value in question["args"].items():
-                yield from _argument_lines(str(name), value)
+            yield from _arguments_lines(question["args"], see_all)
         for label, words in _answers(question["kind"], run_id, str(question["id"])):
             yield f"  {label:14}{command_line(*words, database=database)}"
 
@@ -117,12 +117,20 @@ def _is_of_a_map(question: Mapping[str, Any]) -> bool:
 def _call_lines(args: Mapping[str, Any], see_all: str) -> Iterator[str]:
     """The first calls of a map, and the command that shows all of them whole."""
     calls = args["first"] if "first" in args else args["all"]
-    lines = [short(call, _CALL_CHARS) for call in calls[:_SHOWN_CALLS]]
+    lines = [short(call, _CALL_CELLS) for call in calls[:_SHOWN_CALLS]]
     yield f"    calls = {args['calls']}"
     yield from (f"      {line}" for line in lines)
     left = args["calls"] - len(lines)
-    if left or any(len(line) == _CALL_CHARS for line in lines):
+    if left or any(line.endswith("…") for line in lines):
         yield f"    {f'and {left} more; all' if left else 'whole'} calls:  {see_all}"
+
+
+def _arguments_lines(args: Mapping[str, Any], see_all: str) -> Iterator[str]:
+    """The arguments, and where one is cut, the command that shows it whole."""
+    lines = [line for name, value in args.items() for line in _argument_lines(str(name), value)]
+    yield from lines
+    if any(line.endswith("…") for line in lines):
+        yield f"    whole arguments:  {see_all}"
 
 
 def _argument_lines(name: str, value: Any) -> Iterator[str]:
@@ -130,7 +138,7 @@ def _argument_lines(name: str, value: Any) -> Iterator[str]:
         yield f"    {visible(name)} ="
         yield from _indented(value, "      | ")
     else:
-        yield f"    {visible(name)} = {short(value, 2000)}"
+        yield f"    {visible(name)} = {short(value, _ARGUMENT_CELLS)}"
 
 
 def _indented(text: str, indent: str = "  ") -> Iterator[str]:
@@ -229,10 +237,7 @@ def runs_lines(runs: Sequence[RunEntry]) -> list[str]:
 
 def state_lines(view: RunView) -> list[str]:
     """The state table of a run, cut to what fits a line; `--json` has the whole values."""
-    cells = [
-        ["" if row[name] is None else short(row[name], 40) for name in STATE_COLUMNS]
-        for row in state_rows(view)
-    ]
+    cells = [[_cell(row[name]) for name in STATE_COLUMNS] for row in state_rows(view)]
     return table(STATE_COLUMNS, cells)
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from graph.cli.streams import results
+from graph.plan.columns import aligned
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn"}
 
@@ -32,10 +33,16 @@ def _spelt(char: str) -> str:
 
 
 def short(value: Any, limit: int = 80) -> str:
-    """One line of a value: text as it is, anything else as compact JSON, cut to `limit` characters."""
+    """One line of a value: text as it is, anything else as compact JSON, cut to `limit` cells.
+
+    A wide character fills two cells; what fills none counts too, for there may be any number of it.
+    """
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
     line = visible(" ".join(text.splitlines()).strip().replace("\t", " "))
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+    if max(len(line), cell_len(line)) <= limit:
+        return line
+    kept = line[: limit - 1]
+    return f"{set_cell_size(kept, min(cell_len(kept), limit - 1)).rstrip()}…"
 
 
 def prepare_streams() -> None:
@@ -68,5 +75,4 @@ def write_json(document: Any) -> None:
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
     """Rows as aligned lines; wide characters count as the two cells that they fill."""
     every = [header, *rows] if header else list(rows)
-    widths = [max(map(cell_len, column)) for column in zip(*every, strict=True)]
-    return [indent + "  ".join(map(set_cell_size, row, widths)).rstrip() for row in every]
+    return [f"{indent}{line}".rstrip() for line in aligned(every)]

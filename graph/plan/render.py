@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping
 
+from graph.plan.columns import aligned
 from graph.plan.mermaid import flowchart
 from graph.plan.models import Plan
 from graph.plan.statuses import StepStatus
 from graph.plan.steps import Step
+
+_WIDEST = 30
+"""Cells of a column: one step that waits for many must not push every title out of sight."""
 
 
 def to_mermaid(plan: Plan, statuses: Mapping[str, StepStatus] | None = None) -> str:
@@ -27,19 +31,16 @@ def to_text(plan: Plan, statuses: Mapping[str, StepStatus] | None = None) -> str
     """
     parent = "" if plan.parent_revision is None else f" (from {plan.parent_revision})"
     heading = _visible(f"plan {plan.plan_id} revision {plan.revision}{parent} by {plan.author}: {plan.goal}")
-    told = any(map(_rules, plan.steps))
-    rows = [_row(step, statuses, with_rules=told) for step in plan.steps]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    return "\n".join([heading, *(f"  {line}".rstrip() for line in lines)]) + "\n"
+    lines = aligned([_row(step, statuses) for step in plan.steps], _WIDEST)
+    return "\n".join([heading, *(f"  {line}" for line in lines)]) + "\n"
 
 
-def _row(step: Step, statuses: Mapping[str, StepStatus] | None, *, with_rules: bool) -> tuple[str, ...]:
+def _row(step: Step, statuses: Mapping[str, StepStatus] | None) -> tuple[str, ...]:
     status = [] if statuses is None else [statuses.get(step.id, StepStatus.PENDING).value]
     risk = step.risk.value + (" + approval" if step.require_approval else "")
     after = "after " + ", ".join(step.depends_on) if step.depends_on else ""
-    rules = [_rules(step)] if with_rules else []
-    return tuple(_visible(cell) for cell in [step.id, *status, step.does, risk, after, *rules, step.title])
+    cells = [step.id, *status, step.does, risk, after, step.title, _rules(step)]
+    return tuple(_visible(cell) for cell in cells)
 
 
 def _rules(step: Step) -> str:

@@ -34,6 +34,14 @@ def test_a_short_form_is_one_line_within_its_limit(text: str, limit: int) -> Non
     assert len(short(text, limit).splitlines()) <= 1
 
 
+@given(st.text("a 世界é̀", max_size=60), st.integers(min_value=2, max_value=50))
+def test_a_short_form_fills_no_more_cells_than_its_limit(text: str, limit: int) -> None:
+    cut = short(text, limit)
+    assert max(len(cut), cell_len(cut)) <= limit
+    whole = " ".join(text.splitlines()).strip()
+    assert cut == whole or (cut.endswith("…") and whole.startswith(cut[:-1]))
+
+
 @given(st.lists(st.tuples(st.text("ab 世界", max_size=8), st.text("ab 世界", max_size=8)), min_size=1))
 def test_columns_start_where_they_start_in_every_row(rows: list[tuple[str, str]]) -> None:
     width = max(cell_len(row[0]) for row in rows)

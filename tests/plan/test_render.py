@@ -4,6 +4,7 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from graph.plan import JSON, Plan, StepStatus, ToolStep, parse_plan, to_mermaid, to_text
 from tests.plan.fakes import plan_of, tool
@@ -57,6 +58,32 @@ def test_the_base_plan_as_text() -> None:
         "  s1  succeeded  tool web_search  low\n"
         "  s2  pending    tool write_file  high + approval  after s1\n"
     )
+
+
+def test_columns_of_a_text_start_where_they_start_whatever_is_wide() -> None:
+    one, other = ({**tool(name, "w"), "title": "look"} for name in ("查询订单", "b"))
+    _, *lines = to_text(plan_of(tool("w"), one, other)).splitlines()
+    assert [cell_len(line[: line.index("tool")]) for line in lines] == [12, 12, 12]
+    assert [cell_len(line[: line.index("look")]) for line in lines[1:]] == [37, 37]
+
+
+def test_a_step_that_waits_for_many_moves_no_title_but_its_own() -> None:
+    many = [{**tool(f"s{n}"), "title": "look"} for n in range(60)]
+    lines = to_text(
+        plan_of(*many, {**tool("join", *(f"s{n}" for n in range(60))), "title": "join"})
+    ).splitlines()
+    assert max(map(len, lines[1:-1])) < 40
+    assert lines[-1].endswith("s59  join")
+
+
+def test_a_condition_leaves_no_gap_in_the_lines_of_other_steps() -> None:
+    plan = plan_of(
+        {**tool("a"), "title": "look"}, {**tool("b"), "when": "params.x", "title": "pay"}, params={"x": True}
+    )
+    assert to_text(plan).splitlines()[1:] == [
+        "  a  tool read  low    look",
+        "  b  tool read  low    pay   when params.x",
+    ]
 
 
 def test_quotes_brackets_newlines_and_chinese_are_shown_escaped() -> None:
