@@ -12,11 +12,11 @@ from langgraph.errors import GraphBubbleUp
 from pydantic import ValidationError
 
 from graph.plan import JSON
+from graph.plan.json_schema import validator_of
 from tools.attempt import Attempt, Call, Raised, Returned, TimedOut, attempt
 from tools.classify import classify, describe
 from tools.errors import UnsupportedResult
 from tools.guard import Probe, is_async
-from tools.json_schema import validator_of
 from tools.outcomes import CallFailed, CallOutcome, CallSucceeded, FailureKind
 from tools.policy import ToolPolicy
 from tools.registered import RegisteredTool

@@ -1,44 +1,10 @@
-"""JSON Schemas that come from elsewhere: judged before use, and never a reason to fetch anything."""
+"""What a tool's own JSON Schema says of its arguments."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jsonschema.exceptions import SchemaError
-from jsonschema.protocols import Validator
-from jsonschema.validators import Draft202012Validator, validator_for
-from referencing import Registry, Resource
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT202012, Schema
-
-_NOTHING_ELSE: Registry[Schema] = Registry()
 _BRANCHES = ("anyOf", "oneOf", "allOf")
 _MAX_DEPTH = 100
-
-
-def validator_of(schema: Mapping[str, Any]) -> Validator:
-    """Return a validator that resolves references within the schema and nowhere else."""
-    kind = validator_for(schema, default=Draft202012Validator)
-    return kind(schema, registry=_NOTHING_ELSE)
-
-
-def schema_fault(schema: Mapping[str, Any]) -> str | None:
-    """Return why a schema cannot be used: it is none, or refers to something outside or that is not there."""
-    kind = validator_for(schema, default=Draft202012Validator)
-    try:
-        kind.check_schema(dict(schema))
-    except SchemaError as error:
-        return f"at {error.json_path}: {error.message}"
-    except RecursionError:
-        return "it is nested too deep"
-    resource = Resource.from_contents(dict(schema), default_specification=DRAFT202012)
-    base = resource.id() or ""
-    resolver = _NOTHING_ELSE.with_resource(base, resource).resolver(base)
-    for reference in _references(schema, 0):
-        try:
-            resolver.lookup(reference)
-        except Unresolvable:
-            return f"it refers to {reference}, which is not in it"
-    return None
 
 
 def with_properties(schema: dict[str, Any]) -> dict[str, Any]:
@@ -47,21 +13,6 @@ def with_properties(schema: dict[str, Any]) -> dict[str, Any]:
         return schema
     names = dict.fromkeys(_names(schema, schema, 0))
     return {**schema, "properties": {name: {} for name in names}} if names else schema
-
-
-def _references(part: Any, depth: int) -> Iterator[str]:
-    if depth > _MAX_DEPTH:
-        return
-    if isinstance(part, Mapping):
-        reference = part.get("$ref")
-        if isinstance(reference, str):
-            yield reference
-        for key, value in part.items():
-            if key not in {"enum", "const", "default", "examples"}:
-                yield from _references(value, depth + 1)
-    elif isinstance(part, list):
-        for value in part:
-            yield from _references(value, depth + 1)
 
 
 def _names(part: Any, root: Mapping[str, Any], depth: int) -> Iterator[str]:

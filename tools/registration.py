@@ -11,11 +11,12 @@ from pydantic import BaseModel
 
 from graph.plan import read_expression
 from graph.plan.cel import syntax_fault
+from graph.plan.json_schema import schema_fault, validator_of
 from tools.errors import ToolSetupError
 from tools.guard import guarded
 from tools.hints import hinted_policy
 from tools.injected import arguments_model, call_id_argument, injected_arguments, key_argument
-from tools.json_schema import schema_fault, validator_of, with_properties
+from tools.json_schema import with_properties
 from tools.policy import UNKNOWN_TOOL_POLICY, ToolPolicy, declared_policy
 from tools.prepared import prepared
 from tools.rate import load_windows

@@ -8,7 +8,7 @@ from graph.plan.check_grounding import grounding_problems
 from graph.plan.check_history import history_problems
 from graph.plan.check_references import reference_problems
 from graph.plan.check_structure import structure_problems
-from graph.plan.check_tools import tool_problems
+from graph.plan.check_tools import schema_problems, tool_problems
 from graph.plan.errors import PlanProblem
 from graph.plan.limits import History, PlanLimits
 from graph.plan.models import Plan
@@ -34,7 +34,7 @@ def check_plan(
     Returns:
         At most MAX_PROBLEMS, those of the plan as a whole first. Codes: empty, too_many_steps, duplicate_id,
         reserved_id, too_many_items, unknown_dependency, self_dependency, too_deep, cycle, unknown_tool,
-        bad_args, injected_arg, forbidden, ungrounded_arg, unknown_reference, bad_expression,
+        bad_args, injected_arg, forbidden, bad_schema, ungrounded_arg, unknown_reference, bad_expression,
         expression_too_costly, drops_completed_step, changes_completed_step, repeats_failed_call,
         repeats_completed_effect.
     """
@@ -54,6 +54,7 @@ def _problems(
     yield from structure_problems(plan, open_steps, limits)
     yield from reference_problems(plan, open_steps, limits)
     yield from tool_problems(open_steps, catalog)
+    yield from schema_problems(open_steps)
     yield from grounding_problems(plan, open_steps, catalog, history)
     if history is not None:
         yield from history_problems(plan, catalog, history)

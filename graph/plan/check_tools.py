@@ -1,16 +1,18 @@
-"""Checks of tool names, arguments and policies."""
+"""Checks of tool names, arguments, policies, and of the shapes that models are to answer in."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from graph.plan.catalog import ToolCatalog, ToolSpec
 from graph.plan.errors import PlanProblem
+from graph.plan.json_schema import schema_fault
 from graph.plan.json_values import JSON
 from graph.plan.messages import did_you_mean, shown
 from graph.plan.parts import PlannedCall, planned_calls
 from graph.plan.references import Scope, has_reference, resolve
-from graph.plan.steps import Step
+from graph.plan.steps import AgentStep, LlmStep, MapStep, Step
 
 _NOTHING = Scope(steps={})
+_SHOWN_FAULT = 300
 _CHOSEN_LATER: JSON = "${params.chosen_later}"
 """Stands for an argument that is filled in when the step runs: like a reference, nothing is known of it."""
 
@@ -24,6 +26,16 @@ def tool_problems(open_steps: Sequence[Step], catalog: ToolCatalog) -> Iterator[
             spec = catalog.get(call.tool)
             if spec is not None:
                 yield from _call_problems(step.id, call, spec)
+
+
+def schema_problems(open_steps: Sequence[Step]) -> Iterator[PlanProblem]:
+    """Yield which output schemas cannot be used; a bad one would be found out only once it was paid for."""
+    for step in open_steps:
+        work = step.step if isinstance(step, MapStep) else step
+        schema = work.output_schema if isinstance(work, (LlmStep, AgentStep)) else None
+        fault = None if schema is None else schema_fault(schema)
+        if fault is not None:
+            yield PlanProblem("bad_schema", step.id, f"output_schema cannot be used: {fault[:_SHOWN_FAULT]}")
 
 
 def _unknown(step_id: str, name: str, catalog: ToolCatalog) -> PlanProblem:

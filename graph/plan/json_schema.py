@@ -1,0 +1,65 @@
+"""JSON Schemas that come from elsewhere: judged before use, and never a reason to fetch anything."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jsonschema.exceptions import SchemaError
+from jsonschema.protocols import Validator
+from jsonschema.validators import Draft202012Validator, validator_for
+from referencing import Registry, Resource
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012, Schema
+
+_NOTHING_ELSE: Registry[Schema] = Registry()
+_MAX_DEPTH = 100
+
+
+def validator_of(schema: Mapping[str, Any]) -> Validator:
+    """Return a validator that resolves references within the schema and nowhere else."""
+    kind = validator_for(schema, default=Draft202012Validator)
+    return kind(schema, registry=_NOTHING_ELSE)
+
+
+def schema_fault(schema: Mapping[str, Any]) -> str | None:
+    """Return why a schema cannot be used: it is none, or refers to something outside or that is not there."""
+    if not isinstance(schema.get("$schema", ""), str):
+        return "at $['$schema']: it names no dialect"
+    kind = validator_for(schema, default=Draft202012Validator)
+    try:
+        kind.check_schema(dict(schema))
+    except SchemaError as error:
+        return f"at {error.json_path}: {error.message}"
+    except RecursionError:
+        return "it is nested too deep"
+    except (ValueError, OverflowError) as error:
+        return f"it holds what cannot be read: {error}"
+    return _lost_reference(schema)
+
+
+def _lost_reference(schema: Mapping[str, Any]) -> str | None:
+    resource = Resource.from_contents(dict(schema), default_specification=DRAFT202012)
+    base = resource.id() or ""
+    resolver = _NOTHING_ELSE.with_resource(base, resource).resolver(base)
+    for reference in _references(schema, 0):
+        try:
+            found = resolver.lookup(reference).contents
+        except (Unresolvable, ValueError):
+            found = None
+        if not isinstance(found, (Mapping, bool)):
+            return f"it refers to {reference}, which is not in it"
+    return None
+
+
+def _references(part: Any, depth: int) -> Iterator[str]:
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(part, Mapping):
+        reference = part.get("$ref")
+        if isinstance(reference, str):
+            yield reference
+        for key, value in part.items():
+            if key not in {"enum", "const", "default", "examples"}:
+                yield from _references(value, depth + 1)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _references(value, depth + 1)
