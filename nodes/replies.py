@@ -5,13 +5,14 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, best_match
+from jsonschema.exceptions import best_match
 from langchain_core.messages import AIMessage
 
-from graph.plan import AgentStep, LlmStep
+from graph.plan import AgentStep, LlmStep, json_fault
+from graph.plan.json_schema import schema_fault, validator_of
 from nodes.endpoint.endings import was_cut
 from nodes.endpoint.near_json import EndsEarly, NotReadable, read_value
+from tools.results import clean_text
 
 THINK_END = "</think>"
 THINK_START = "<think>"
@@ -48,7 +49,7 @@ class BadReply(Exception):  # noqa: N818 (a reply is bad; nothing of the program
 
 
 def text_of(reply: AIMessage) -> str:
-    """The reply's visible text: reasoning blocks are no part of it.
+    """The reply's visible text: reasoning blocks are no part of it, nor is what no store can hold.
 
     Raises:
         BadReply: The model refused, was cut off, or said nothing.
@@ -58,8 +59,7 @@ def text_of(reply: AIMessage) -> str:
         raise BadReply(f"the model refused: {refusal}")
     if was_cut(reply):
         raise BadReply("the reply was cut off at the token limit: be briefer")
-    text = str(reply.text)
-    text = _without_reasoning(text)
+    text = _without_reasoning(clean_text(str(reply.text)))
     if not text.strip():
         raise BadReply("the reply is empty")
     return text
@@ -115,8 +115,16 @@ def json_object_in(text: str) -> dict[str, Any]:
         if isinstance(value, str) and value.lstrip().startswith("{"):
             return json_object_in(value)
         if isinstance(value, dict):
-            return value
+            return storable(value)
     raise BadReply(problem)
+
+
+def storable(value: dict[str, Any]) -> dict[str, Any]:
+    """The object itself; raises BadReply when it holds what is no JSON or what no store can hold."""
+    fault = json_fault(value)
+    if fault is not None:
+        raise BadReply(fault)
+    return value
 
 
 def _skip(text: str, start: int) -> int:
@@ -158,11 +166,14 @@ def _choice(text: str, choices: tuple[str, ...]) -> str:
 
 def fitting(value: T, schema: Mapping[str, Any]) -> T:
     """The value itself; raises BadReply when it does not fit the JSON schema."""
+    wrong = schema_fault(schema)
+    if wrong is not None:
+        raise BadReply(f"the schema asked for is itself not valid: {wrong}")
+    judged: Any = value
     try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        raise BadReply(f"the schema asked for is itself not valid: {error.message}") from None
-    fault = best_match(Draft202012Validator(schema).iter_errors(value))
+        fault = best_match(validator_of(schema).iter_errors(judged))
+    except RecursionError:
+        raise BadReply("the schema asked for refers to itself without an end") from None
     if fault is not None:
         raise BadReply(f"{fault.json_path}: {fault.message[:_FAULT_CHARS]}")
     return value

@@ -6,7 +6,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from nodes.endpoint.endings import was_cut
-from nodes.replies import BadReply, json_object_in, text_of
+from nodes.replies import BadReply, json_object_in, storable, text_of
+from tools.results import clean_text
 
 _SHOWN_CHARS = 8_000
 _CUT_CHARS = 400
@@ -42,7 +43,7 @@ def said(reply: AIMessage) -> list[BaseMessage]:
     calls = [*reply.tool_calls, *reply.invalid_tool_calls]
     text = json.dumps(calls[0]["args"], ensure_ascii=False, default=str) if calls else str(reply.text)
     limit = _CUT_CHARS if was_cut(reply) else _SHOWN_CHARS
-    return [AIMessage(text[:limit])] if text.strip() else []
+    return [AIMessage(clean_text(text[:limit]))] if text.strip() else []
 
 
 def _is(called: str | None, name: str) -> bool:
@@ -54,7 +55,7 @@ def _arguments(args: Any) -> dict[str, Any]:
         return json_object_in(args)
     if not isinstance(args, dict):
         raise BadReply("the call's arguments are no JSON object")
-    return args
+    return storable(args)
 
 
 def _unwrapped(found: dict[str, Any], name: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from nodes.lanes.conditions import Expects, expectation, expected
 from nodes.lanes.run import StepRun
 from nodes.models import Ask, ask
 from nodes.prompts import data_block
-from nodes.replies import BadReply, json_object_in, read_step_output
+from nodes.replies import BadReply, json_object_in, read_step_output, storable
 from tools import CallFailed, RegisteredTool
 
 NO_MORE = "There are no more tool calls. Give the result from what you have."
@@ -131,7 +131,7 @@ def _read(
 ) -> list[Action] | Finish:
     if tools and reply.tool_calls:
         facts.calls_tools = True
-        return [Action(call["name"], dict(call["args"])) for call in reply.tool_calls]
+        return [Action(call["name"], storable(dict(call["args"]))) for call in reply.tool_calls]
     if tools and reply.invalid_tool_calls:
         raise BadReply(f"the arguments of {reply.invalid_tool_calls[0]['name']} are no JSON object")
     return Finish(expected(read_step_output(step, reply), expects))
