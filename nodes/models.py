@@ -120,5 +120,5 @@ def _judged(reply: AIMessage) -> AIMessage | CallFailed:
     if refusal is not None:
         return CallFailed("hard", REFUSED, refusal)
     if broke_off(reply):
-        return CallFailed("soft", BAD_RESPONSE, "the model endpoint ended its stream before the answer's end")
+        return CallFailed("soft", BAD_RESPONSE, "the model endpoint ended before the answer's end")
     return reply
