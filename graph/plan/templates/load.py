@@ -17,6 +17,8 @@ from graph.plan.templates.template import Template, TemplateError
 SHIPPED = Path(__file__).parent
 MAX_BYTES = 200_000
 _SUFFIXES = (".yaml", ".yml")
+_UNREAD = (ValueError, TypeError, AttributeError, KeyError, OverflowError)
+"""What the library lets through of values that are not what their tag says, or too long."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +70,8 @@ def load_templates(folders: Sequence[Path | str] = ()) -> TemplateLibrary:
 def _load_folder(folder: Path) -> tuple[dict[str, Template], list[TemplateProblem]]:
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix in _SUFFIXES)
-    except OSError as error:
-        why = f"cannot read this folder of templates: {error.strerror or error}"
+    except (OSError, ValueError) as error:
+        why = f"cannot read this folder of templates: {getattr(error, 'strerror', None) or error}"
         return {}, [TemplateProblem(str(folder), why)]
     found: dict[str, Template] = {}
     problems: list[TemplateProblem] = []
@@ -125,6 +127,8 @@ def _yaml(text: str) -> Any:
         raise TemplateError(f"{where}{getattr(error, 'problem', None) or error}") from None
     except RecursionError:
         raise TemplateError("is nested too deeply") from None
+    except _UNREAD as error:
+        raise TemplateError(f"holds a value that cannot be read: {type(error).__name__}: {error}") from None
 
 
 class _PlainLoader(yaml.SafeLoader):  # type: ignore[misc]

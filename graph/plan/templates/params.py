@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from graph.plan.json_values import JSON, json_fault, json_type
+from graph.plan.templates.rules import BAD_REGEX
 
 _INT = re.compile(r"[+-]?\d{1,30}")
 _NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?")
@@ -36,7 +37,7 @@ class Param(BaseModel):
                 raise ValueError("pattern goes with type: str only")
             try:
                 re.compile(self.pattern)
-            except re.error as error:
+            except BAD_REGEX as error:
                 raise ValueError(f"pattern is no regular expression: {error}") from None
         if not self.required and self.default is not None:
             self.read(self.default)

@@ -7,6 +7,9 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+BAD_REGEX = (re.error, RecursionError, OverflowError)
+"""How a regular expression is refused: two of them are for those that are nested or repeated too much."""
+
 MAX_GOAL_CHARS = 2000
 """Longer goals are never matched by rule: they are more than one frequent task."""
 
@@ -38,7 +41,7 @@ class Rule(BaseModel):
         if self.regex is not None:
             try:
                 _compiled(self.regex)
-            except re.error as error:
+            except BAD_REGEX as error:
                 raise ValueError(f"regex is no regular expression: {error}") from None
         return self
 
