@@ -17,7 +17,7 @@ from tools import CallFailed
 
 BUDGET_SPENT = "budget_spent"
 STEP_BUDGET_SPENT = "step_budget_spent"
-MAY_HAVE_WORKED = frozenset({"timeout", BAD_RESPONSE})
+MAY_HAVE_WORKED = frozenset({"timeout", "connection_error", BAD_RESPONSE})
 
 
 def refused_call(refused: Refused) -> CallFailed:
@@ -74,11 +74,8 @@ class Meter:
         """Charge what the endpoint told, or a guess where it told nothing."""
         if self._grant is None:
             return
-        usage: Any = reply.usage_metadata or {}
-        # No prompt has 0 tokens: some endpoints tell null or 0 for what they do not count.
-        told = (usage.get("input_tokens") or None, usage.get("output_tokens"))
-        told = told if told[0] is not None else (None, None)
         said = estimated_tokens(str(reply.text) + _as_text([call["args"] for call in reply.tool_calls]))
+        told = _told(reply, something_said=said > 0)
         self._grant.settle(actual_use(told, (self._prompt, said), self._price))
         if told[0] is not None:
             self._spent.ledger.learn(self._name, self._prompt, told[0])
@@ -86,7 +83,7 @@ class Meter:
     def unanswered(self, failed: CallFailed) -> None:
         """Charge a call that failed: an error response costs nothing, what broke off may have."""
         if self._grant is not None:
-            worked = failed.code in MAY_HAVE_WORKED
+            worked = failed.code in MAY_HAVE_WORKED and not failed.nothing_happened
             self._grant.settle(unanswered_use(self._grant.need, may_have_worked=worked))
 
     def close(self) -> None:
@@ -94,6 +91,23 @@ class Meter:
         if self._grant is not None:
             self._grant.close()
             self._grant = None
+
+
+def _told(reply: AIMessage, *, something_said: bool) -> tuple[int | None, int | None]:
+    """The tokens of prompt and answer that the endpoint told; None for what it did not count.
+
+    Some tell null or 0 for that, but no prompt has 0 tokens, and no answer that says something. A count below
+    0 would make the budgets larger.
+    """
+    usage: Any = reply.usage_metadata or {}
+    prompt, answer = (_count(usage.get(name)) for name in ("input_tokens", "output_tokens"))
+    if not prompt:
+        return None, None
+    return prompt, None if answer == 0 and something_said else answer
+
+
+def _count(told: Any) -> int | None:
+    return told if isinstance(told, int) and told >= 0 else None
 
 
 def prompt_tokens(messages: Sequence[BaseMessage], options: Options) -> int:

@@ -45,6 +45,18 @@ _CONTEXT = re.compile(
 _FILTERED = re.compile(r"content_filter|content management policy|ResponsibleAIPolicy", re.IGNORECASE)
 _PAGE = re.compile(r"<[!a-zA-Z].{0,80}")
 _UNKNOWN_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
+_NOT_SENT = frozenset(
+    {
+        "ConnectError",
+        "ConnectTimeout",
+        "PoolTimeout",
+        "ProxyError",
+        "UnsupportedProtocol",
+        "LocalProtocolError",
+    }
+)  # fmt: skip
+"""How the clients' HTTP library names what ends a request before it is under way."""
+
 _LIBRARY_FAULTS = (IndexError, TypeError, ValueError, KeyError, AttributeError)
 _BAD_REQUEST = frozenset({400, 415, 422})
 _TRANSIENT = frozenset({408, 409, 425, 429})
@@ -81,7 +93,7 @@ def read_fault(error: BaseException, *, speaks_openai: bool) -> Fault:
         return Fault(CallFailed("hard", REFUSED, f"blocked by the endpoint: {failed.message}"))
     if isinstance(error, (ModelConnectionError, ModelTimeoutError)):
         code = "timeout" if isinstance(error, ModelTimeoutError) else "connection_error"
-        return Fault(replace(failed, kind="soft", code=code))
+        return Fault(replace(failed, kind="soft", code=code, nothing_happened=_was_not_sent(error)))
     keyword = _UNKNOWN_KEYWORD.search(str(error)) if isinstance(error, TypeError) else None
     if keyword is not None:
         return _rejected(failed, keyword.group(1), keyword.group(1))
@@ -89,6 +101,16 @@ def read_fault(error: BaseException, *, speaks_openai: bool) -> Fault:
     if isinstance(status, int):
         return _of_status(error, status, failed)
     return Fault(_of_library(error, failed) if speaks_openai else failed)
+
+
+def _was_not_sent(error: BaseException) -> bool:
+    """Whether the request never reached the endpoint, so that nobody can have worked on it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if type(cause).__name__ in _NOT_SENT:
+            return True
+        cause = cause.__cause__
+    return False
 
 
 def _of_library(error: BaseException, failed: CallFailed) -> CallFailed:
