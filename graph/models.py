@@ -3,9 +3,13 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr
+
+from graph.state import SettingsError
+from tools.scrub import scrubbed
 
 ROLES = ("planner", "executor", "validator", "replanner", "reporter")
 DEFAULT = "default"
@@ -21,6 +25,11 @@ class ModelAddress:
     model: str
     base_url: str | None
     api_key: SecretStr
+
+    @property
+    def shown_url(self) -> str:
+        """The endpoint's address without a login or a query, which may be secret."""
+        return scrubbed(self.base_url or OPENAI_URL, {}, frozenset())
 
 
 def models_from_environment(environ: Mapping[str, str] | None = None) -> dict[str, BaseChatModel]:
@@ -42,14 +51,39 @@ def addresses(environ: Mapping[str, str] | None = None) -> dict[str, ModelAddres
     role has one of its own by any of `PLANRAIL_<ROLE>_MODEL`, `_BASE_URL` and `_API_KEY`; what it leaves
     out is that of all roles. A key never goes to an endpoint that it was not given for: a role at another
     endpoint needs a key of its own, or gets a placeholder.
+
+    Raises:
+        SettingsError: An address is none, or a key holds what no request can carry.
     """
-    env = {name: value for name, value in (os.environ if environ is None else environ).items() if value}
+    env = _read(os.environ if environ is None else environ)
     key, url = env.get("OPENAI_API_KEY"), env.get("OPENAI_BASE_URL")
     name = env.get("PLANRAIL_MODEL", DEFAULT_MODEL)
     shared = ModelAddress(name, url, SecretStr(key or _NO_KEY)) if key or url else None
     found = {} if shared is None else {DEFAULT: shared}
     own = {role: _own(role, env, name, shared) for role in ROLES}
     return found | {role: address for role, address in own.items() if address is not None}
+
+
+def _read(environ: Mapping[str, str]) -> dict[str, str]:
+    """What is set, without the space around it: keys are often read from files, with the line's end."""
+    env = {name: value.strip() for name, value in environ.items() if value.strip()}
+    for prefix in ("OPENAI_", *(f"PLANRAIL_{role.upper()}_" for role in ROLES)):
+        if not _is_address(env.get(f"{prefix}BASE_URL", OPENAI_URL)):
+            raise SettingsError(f"{prefix}BASE_URL is no address of an endpoint: write http://HOST:PORT/v1")
+        key = env.get(f"{prefix}API_KEY", "")
+        if not (key.isascii() and key.isprintable()):
+            raise SettingsError(f"{prefix}API_KEY holds characters that no key has: copy it anew")
+    return env
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return False
+    sound = parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0
+    return sound and not any(char.isspace() for char in text)
 
 
 def _own(role: str, env: Mapping[str, str], name: str, shared: ModelAddress | None) -> ModelAddress | None:

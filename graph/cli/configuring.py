@@ -9,7 +9,7 @@ from graph.cli import options
 from graph.cli.errors import ExitCode
 from graph.cli.inputs import read_settings
 from graph.cli.terminal import short, table, visible, write_json, write_lines
-from graph.models import OPENAI_URL, ROLES, ModelAddress, addresses
+from graph.models import ROLES, ModelAddress, addresses
 from graph.state import CONFIG_VARIABLE, Settings, config_path
 from graph.state.config_file import read_config
 
@@ -90,8 +90,7 @@ def _unknown_line(name: str) -> str:
 
 
 def _model_row(role: str, address: ModelAddress) -> dict[str, Any]:
-    url = address.base_url or OPENAI_URL
-    return {"role": role, "model": address.model, "base_url": url}
+    return {"role": role, "model": address.model, "base_url": address.shown_url}
 
 
 def _lines(rows: list[dict[str, Any]], models: list[dict[str, Any]]) -> list[str]:

@@ -15,7 +15,7 @@ from graph.cli import options
 from graph.cli.errors import ExitCode, ModelMissing
 from graph.cli.inputs import NO_MODEL_REMEDY
 from graph.cli.terminal import short, table, visible, write_json, write_lines
-from graph.models import OPENAI_URL, ModelAddress, addresses, chat_model
+from graph.models import ModelAddress, addresses, chat_model
 from tools.scrub import REDACTED, scrubbed
 
 models_app = typer.Typer(help="Look at the models of the roles.", rich_markup_mode=None, no_args_is_help=True)
@@ -165,11 +165,11 @@ def _judged(text: str, *, whole: bool) -> tuple[Support, str]:
 
 
 def _document(address: ModelAddress, roles: list[str], probes: list[Probe]) -> dict[str, Any]:
-    where = {"roles": roles, "model": address.model, "base_url": address.base_url or OPENAI_URL}
+    where = {"roles": roles, "model": address.model, "base_url": address.shown_url}
     return {**where, "probes": [asdict(each) for each in probes]}
 
 
 def _lines(address: ModelAddress, roles: list[str], probes: list[Probe]) -> list[str]:
     cells = [[each.name, each.support, f"{each.seconds:.2f} s", each.detail] for each in probes]
-    heading = f"{address.model} at {address.base_url or OPENAI_URL}  ({', '.join(roles)})"
+    heading = f"{address.model} at {address.shown_url}  ({', '.join(roles)})"
     return [visible(heading), *table((), cells, "  "), ""]

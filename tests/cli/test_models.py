@@ -4,6 +4,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from graph.models import DEFAULT_MODEL, addresses, models_from_environment
+from graph.state import SettingsError
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,34 @@ def test_keys_show_nowhere() -> None:
     shown = f"{found!r} {found['default']} {models_from_environment(ALL)!r}"
 
     assert "key-of-all" not in shown
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["not a url", "127.0.0.1:1/v1", "ftp://host/v1", "http://", "http://[::1", "http://host:99999/v1"],
+)
+def test_an_address_that_is_none_is_named(url: str) -> None:
+    with pytest.raises(SettingsError, match="PLANRAIL_PLANNER_BASE_URL is no address"):
+        addresses({**ALL, "PLANRAIL_PLANNER_BASE_URL": url})
+
+
+def test_a_key_is_read_without_the_end_of_its_line() -> None:
+    assert _address("default", OPENAI_API_KEY="key-of-all\r\n", OPENAI_BASE_URL=" http://h/v1\n") == (
+        DEFAULT_MODEL,
+        "http://h/v1",
+        "key-of-all",
+    )
+
+
+@pytest.mark.parametrize("key", ["kéy-of-all", "key\nof-all"])
+def test_a_key_that_no_request_can_carry_is_named_and_not_shown(key: str) -> None:
+    with pytest.raises(SettingsError, match="OPENAI_API_KEY holds characters") as raised:
+        addresses({"OPENAI_API_KEY": key})
+    assert "of-all" not in str(raised.value)
+
+
+@pytest.mark.parametrize("url", ["http://ann:secret@host/v1", "http://host/v1?key=secret"])
+def test_an_address_is_shown_without_the_secrets_in_it(url: str) -> None:
+    shown = addresses({"OPENAI_BASE_URL": url})["default"].shown_url
+    assert shown.startswith("http://host/v1")
+    assert "secret" not in shown

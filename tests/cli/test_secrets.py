@@ -42,3 +42,12 @@ def test_a_key_is_in_nothing_that_a_run_leaves_behind(
     left = said.out + said.err + shown.out + caplog.text
     assert PLAIN_KEY not in left
     assert PLAIN_KEY.encode() not in _files(prompt.folder)
+
+
+def test_an_endpoints_address_is_listed_without_its_login(prompt: Prompt) -> None:
+    prompt.patch.setenv("OPENAI_BASE_URL", "http://ann:hunter2@127.0.0.1:1/v1")
+
+    said = [prompt("settings"), prompt("settings", "--json"), prompt("models", "check", "--timeout", "1")]
+
+    assert all("http://127.0.0.1:1/v1" in each.out for each in said)
+    assert "hunter2" not in "".join(each.out + each.err for each in said)
