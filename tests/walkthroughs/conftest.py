@@ -1,5 +1,13 @@
 """A user at a prompt, as the tests of the command line have one."""
 
-from tests.cli.conftest import prompt
+import pytest
 
-__all__ = ["prompt"]
+from tests.cli.conftest import prompt
+from tests.cli.support import clean_environment
+
+__all__ = ["clean", "prompt"]
+
+
+@pytest.fixture
+def clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    clean_environment(monkeypatch)

@@ -18,7 +18,7 @@ from graph.demo.research_answers import recorded_research
 from graph.demo.research_library import documents
 from graph.demo.serving import Answer
 from graph.plan.templates import load_templates, tool_faults
-from tests.cli.support import Prompt, clean_environment
+from tests.cli.support import Prompt
 from tests.support.openai_server import Json, OpenAIServer, Reply, call, calls, text
 from tests.walkthroughs.support import COSTS, run_with
 from tools import fingerprints
@@ -118,11 +118,6 @@ def _with_more_claims(*more: Json) -> Callable[[str], str]:
         return json.dumps({"next": {"result": {"claims": [*claims, *more]}}})
 
     return answer
-
-
-@pytest.fixture
-def clean(monkeypatch: pytest.MonkeyPatch) -> None:
-    clean_environment(monkeypatch)
 
 
 @pytest.mark.usefixtures("clean")
