@@ -150,8 +150,9 @@ def _forecast_lines(told: Forecast) -> list[str]:
     ]
     cost = "unknown, its model has no price (setting prices)" if told.cost is None else f"{told.cost:.4f}"
     agents = f", and up to {told.agent_calls} of each by agents" if told.agent_calls else ""
-    perhaps = f"  ({len(told.conditional)} steps only if their conditions hold)" if told.conditional else ""
-    guessed = f"  ({len(told.guessed)} steps never timed, guessed)" if told.guessed else ""
+    conditional = _counted(len(told.conditional), "step")
+    perhaps = f"  ({conditional} only where a condition holds)" if told.conditional else ""
+    guessed = f"  ({_counted(len(told.guessed), 'step')} never timed, guessed)" if told.guessed else ""
     return [
         f"approvals    {len(approvals) or 'none'}",
         *approvals,
@@ -164,4 +165,8 @@ def _forecast_lines(told: Forecast) -> list[str]:
 
 def _usage_lines(usage: dict[str, Any] | None) -> list[str]:
     calls = (usage or {}).get("model_calls")
-    return [f"planning     took {calls} model calls"] if calls else []
+    return [f"planning     took {_counted(calls, 'model call')}"] if calls else []
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -93,7 +93,7 @@ def test_the_plan_command_tells_of_conditions(prompt: Prompt) -> None:
     said = prompt("plan", "--plan", name, "--tools", "mytools.py")
 
     assert "when first.found == 'x'" in said.out
-    assert "(1 steps only if their conditions hold)" in said.out
+    assert "(1 step only where a condition holds)" in said.out
 
 
 def test_a_fallback_is_approved_from_the_command_line_in_another_process(prompt: Prompt) -> None:
