@@ -103,7 +103,7 @@ async def _request(
     timeout = how.spent.timeout(how.timeout)
     meter.begin()
     try:
-        return await asyncio.wait_for(model.ainvoke(list(messages), **arguments), timeout)
+        return _as_answer(await asyncio.wait_for(model.ainvoke(list(messages), **arguments), timeout))
     except GraphBubbleUp:
         raise
     except TimeoutError:
@@ -112,6 +112,13 @@ async def _request(
         fault = read_fault(error, speaks_openai=speaks_openai(how.model))
         said = without_keys(fault.failed.message, how.model)
         return fault.answer or replace(fault, failed=replace(fault.failed, message=said))
+
+
+def _as_answer(reply: BaseMessage) -> AIMessage:
+    """The reply as the model's, which it is: some endpoints give it no role, or one of their own."""
+    if isinstance(reply, AIMessage):
+        return reply
+    return AIMessage(reply.content, response_metadata=reply.response_metadata)
 
 
 def _judged(reply: AIMessage) -> AIMessage | CallFailed:
