@@ -37,7 +37,7 @@ def test_a_schema_that_cannot_be_used_is_a_problem_of_its_step(schema: object) -
 def test_an_agents_schema_and_that_of_a_maps_items_are_looked_at_too() -> None:
     bad: dict[str, Any] = {"instruction": "Say so.", "output_schema": {"$ref": "#/nowhere"}}
     agent = {"id": "s1", "action": "agent", "tools": ["read"], **bad}
-    items = {"id": "s2", "action": "map", "over": [1], "step": {"action": "llm", **bad}}
+    items: dict[str, Any] = {"id": "s2", "action": "map", "over": [1], "step": {"action": "llm", **bad}}
     found = check_plan(plan_of(agent, items), CATALOG)
     assert [(each.code, each.step_id) for each in found] == [("bad_schema", "s1"), ("bad_schema", "s2")]
 
