@@ -1,12 +1,14 @@
 """`planrail`: the commands put together, and the one place where an error becomes a line and an exit code."""
 
 import contextlib
+import inspect
 import os
+import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,6 +23,13 @@ from graph.cli.templating import template_app, templates
 from graph.cli.terminal import prepare_streams, write_json, write_lines
 from graph.cli.working import answer, approve, decide, reject, resume, run
 from graph.state import using_config
+
+
+def _in_short(command: Callable[..., Any]) -> str:
+    """What a command does, up to the first colon or semicolon; click would cut it after 45 characters."""
+    first = re.split(r"[:;] |\.?$", inspect.getdoc(command) or "", maxsplit=1, flags=re.MULTILINE)[0]
+    return f"{first}."
+
 
 app = typer.Typer(
     name="planrail",
@@ -47,7 +56,7 @@ for _command in (
     settings,
     demo,
 ):
-    app.command()(among_messages(_command))
+    app.command(short_help=_in_short(_command))(among_messages(_command))
 app.add_typer(template_app, name="template")
 app.add_typer(models_app, name="models")
 

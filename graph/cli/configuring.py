@@ -8,7 +8,7 @@ from typing import Any
 from graph.cli import options
 from graph.cli.errors import ExitCode
 from graph.cli.inputs import read_settings
-from graph.cli.terminal import short, table, visible, write_json, write_lines
+from graph.cli.terminal import short, table, terminal_width, visible, write_json, write_lines
 from graph.models import ROLES, ModelAddress, addresses
 from graph.state import CONFIG_VARIABLE, Settings, config_path
 from graph.state.config_file import read_config
@@ -101,7 +101,7 @@ def _lines(rows: list[dict[str, Any]], models: list[dict[str, Any]]) -> list[str
     told = table(["ROLE", "MODEL", "ENDPOINT"], roles) if roles else ["no model: set OPENAI_API_KEY"]
     path = config_path()
     return [
-        *table(["SETTING", "VALUE", "FROM", "MEANING"], cells),
+        *table(["SETTING", "VALUE", "FROM", "MEANING"], cells, width=terminal_width()),
         "",
         f"settings file: {path if path is not None else 'none'}",
         "",

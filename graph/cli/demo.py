@@ -23,7 +23,7 @@ from graph.plan import Plan, to_text
 
 
 def demo(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Which one; --list tells.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which one; --list tells.")] = None,
     *,
     variant: Annotated[
         str, typer.Option("--variant", metavar="NAME", help="How it goes; --list tells.")

@@ -14,7 +14,7 @@ from graph.cli.inputs import read_plan_or_problems, read_settings
 from graph.cli.render import run_lines, runs_lines, state_lines
 from graph.cli.runner import existing, is_missing, with_store
 from graph.cli.setups import new_setup, tools_of
-from graph.cli.terminal import visible, write_json, write_lines
+from graph.cli.terminal import terminal_width, visible, write_json, write_lines
 from graph.plan import Plan, PlanProblem, check_plan, to_mermaid, to_text
 
 
@@ -61,7 +61,7 @@ def runs(
     if as_json:
         write_json({"runs": [entry.model_dump(mode="json") for entry in entries]})
     else:
-        write_lines(runs_lines(entries))
+        write_lines(runs_lines(entries, terminal_width()))
     return ExitCode.SUCCEEDED
 
 

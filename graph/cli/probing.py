@@ -44,7 +44,7 @@ class Probe:
     seconds: float = 0.0
 
 
-@models_app.command()
+@models_app.command(short_help="Ask each configured endpoint what it supports.")
 def check(
     *,
     timeout: Annotated[

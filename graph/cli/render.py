@@ -224,15 +224,15 @@ def _effect_lines(effects: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
             yield f"  {short(step_id, 40)}  {times} in all; --json shows each"
 
 
-def runs_lines(runs: Sequence[RunEntry]) -> list[str]:
-    """One line for each run."""
+def runs_lines(runs: Sequence[RunEntry], width: int | None = None) -> list[str]:
+    """One line for each run; more where its goal is too long for a terminal of that width."""
     if not runs:
         return ["no runs yet"]
     rows = [
         [short(run.run_id, 40), run.status.value, _minute(run.created_at), short(run.goal, 60)]
         for run in runs
     ]
-    return table(["RUN", "STATUS", "STARTED", "GOAL"], rows)
+    return table(["RUN", "STATUS", "STARTED", "GOAL"], rows, width=width)
 
 
 def state_lines(view: RunView) -> list[str]:

@@ -16,7 +16,7 @@ from graph.cli.invocation import command_line
 from graph.cli.runner import existing, with_store
 from graph.cli.setups import RunSetup, new_setup, recall, require_setup, tools_of
 from graph.cli.streams import among_messages
-from graph.cli.terminal import short, table, visible, write_json, write_lines
+from graph.cli.terminal import short, table, terminal_width, visible, write_json, write_lines
 from graph.models import models_from_environment
 from graph.plan import Plan, RunStatus, Step, ToolStep, has_reference
 from graph.plan.templates import Param, Template, TemplateLibrary, load_templates, template_of, to_yaml
@@ -71,12 +71,12 @@ def _lines(rows: list[dict[str, Any]]) -> list[str]:
         [row["name"], str(row["version"]), " ".join(row["params"]), short(row["description"] or "", 80)]
         for row in rows
     ]
-    lines = table(["NAME", "VERSION", "PARAMS", "FOR"], cells)
+    lines = table(["NAME", "VERSION", "PARAMS", "FOR"], cells, width=terminal_width())
     faults = [f"{row['name']}: {visible(fault)}" for row in rows for fault in row["faults"] or ()]
     return [*lines, *(["", *faults] if faults else [])]
 
 
-@template_app.command()
+@template_app.command(short_help="Save the plan of a run that succeeded as a template.")
 @among_messages
 def save(
     run_id: options.RunArgument,

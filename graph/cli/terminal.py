@@ -3,7 +3,7 @@
 import json
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
@@ -14,6 +14,9 @@ from graph.cli.streams import results
 from graph.plan.columns import aligned
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn"}
+
+_LEAST_ROOM = 20
+"""Cells of a folded column: in a terminal narrower than that, words fall apart all the same."""
 
 
 def visible(text: str) -> str:
@@ -72,7 +75,27 @@ def write_json(document: Any) -> None:
     stream.flush()
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> list[str]:
-    """Rows as aligned lines; wide characters count as the two cells that they fill."""
+def terminal_width() -> int | None:
+    """Cells of a line of the terminal that stdout is; None for a pipe or a file."""
+    return console().width if results().isatty() else None
+
+
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "", *, width: int | None = None
+) -> list[str]:
+    """Rows as aligned lines; wide characters count as the two cells that they fill.
+
+    Where `width` is given, a last column that is too long for it goes on below itself.
+    """
     every = [header, *rows] if header else list(rows)
-    return [f"{indent}{line}".rstrip() for line in aligned(every)]
+    if width is None:
+        return [f"{indent}{line}".rstrip() for line in aligned(every)]
+    heads = [indent + line[:-1] for line in aligned([[*row[:-1], "|"] for row in every])]
+    return [line for head, row in zip(heads, every, strict=True) for line in _folded(head, row[-1], width)]
+
+
+def _folded(head: str, text: str, width: int) -> Iterator[str]:
+    room = max(width - cell_len(head), _LEAST_ROOM)
+    pieces = [piece.plain.rstrip() for piece in Text(text).wrap(console(), room)] or [""]
+    yield f"{head}{pieces[0]}".rstrip()
+    yield from (" " * cell_len(head) + piece for piece in pieces[1:])

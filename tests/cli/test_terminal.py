@@ -49,6 +49,20 @@ def test_columns_start_where_they_start_in_every_row(rows: list[tuple[str, str]]
         assert line == f"{row[0]}{' ' * (width - cell_len(row[0]))}  {row[1]}".rstrip()
 
 
+@given(st.text("ab 世界", max_size=90), st.integers(min_value=30, max_value=60))
+def test_a_last_column_too_long_for_a_terminal_goes_on_below_itself(text: str, width: int) -> None:
+    lines = table(["名", "WHAT"], [["ab", text], ["cd", "next"]], " ", width=width)
+    assert max(map(cell_len, lines)) <= width
+    assert all(line.startswith("     ") for line in lines[2:-1])
+    assert "".join(line[5:] for line in lines[1:-1]).replace(" ", "") == text.replace(" ", "")
+    assert lines[-1] == " cd  next"
+
+
+def test_words_of_a_folded_column_stay_whole() -> None:
+    lines = table((), [["a", "several words in a row"]], width=23)
+    assert lines == ["a  several words in a", "   row"]
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii", "cp1252", "latin-1"])
 def test_json_is_json_in_any_encoding(monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
     document = {"text": "世界 é 😀 \ud800"}
