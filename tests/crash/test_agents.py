@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from tests.crash.agent_errand import AFTER, EFFECT_OF, ORDER, TURNS
-from tests.crash.conftest import Killable, Runs, Swept
+from tests.crash.conftest import Killable, Runs
 from tests.crash.errand import effects, lines
+from tests.crash.sweeping import Sweep, by_stripe, with_keys_and_without
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(240)]
 
-STRIPES = 2
 WRITES = sorted(EFFECT_OF.values())
 
 
@@ -34,29 +34,19 @@ def _doubt_is_told(result: dict[str, Any]) -> None:
     assert result["first"]["pending"] in ([], ["work"])
 
 
-def _holds(swept: Swept) -> None:
-    _nothing_lost_nothing_twice(swept.run, swept.result)
-    if not swept.run.idempotent:
-        _doubt_is_told(swept.result)
+AGENT = Sweep("agent", _nothing_lost_nothing_twice, _doubt_is_told)
 
 
-@pytest.mark.parametrize("idempotent", [True, False], ids=["with keys", "without"])
-@pytest.mark.parametrize("stripe", range(STRIPES))
+@with_keys_and_without
+@by_stripe
 def test_killed_at_any_boundary_an_agent_goes_on_where_it_was(
     runs: Runs, stripe: int, *, idempotent: bool
 ) -> None:
-    doubts = 0
-    boundary = 0
-    for swept in runs.killed_at_each_boundary("agent", idempotent=idempotent, stripe=stripe, stripes=STRIPES):
-        _holds(swept)
-        boundary, doubts = swept.boundary, doubts + len(swept.result["first"]["pending"])
+    for swept in AGENT.at_each_boundary(runs, stripe, idempotent=idempotent, beyond=20):
         asked = Counter(lines(swept.run.folder / "asked"))
         assert sum(asked.values()) <= len(TURNS) + 1 + swept.killed
-    assert boundary > 20
-    assert bool(doubts) is not idempotent
 
 
-@pytest.mark.parametrize("idempotent", [True, False], ids=["with keys", "without"])
+@with_keys_and_without
 def test_killed_again_and_again_while_it_is_resumed(runs: Runs, *, idempotent: bool) -> None:
-    for swept in runs.killed_again_and_again("agent", idempotent=idempotent, seed=13, times=3, latest=25):
-        _holds(swept)
+    AGENT.again_and_again(runs, idempotent=idempotent, seed=13, times=3, latest=25)

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from tests.crash.conftest import Killable, Runs, Swept
+from tests.crash.conftest import Killable, Runs
 from tests.crash.list_errand import ITEMS, done
+from tests.crash.sweeping import Sweep, by_stripe, with_keys_and_without
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(240)]
-
-STRIPES = 2
 
 
 def _nothing_lost_nothing_twice(run: Killable, result: dict[str, Any]) -> None:
@@ -27,27 +26,18 @@ def _doubt_is_told(result: dict[str, Any]) -> None:
     assert result["first"]["pending"] in ([], ["puts"])
 
 
-def _holds(swept: Swept) -> None:
-    _nothing_lost_nothing_twice(swept.run, swept.result)
-    if not swept.run.idempotent:
-        _doubt_is_told(swept.result)
+MAPS = Sweep("list", _nothing_lost_nothing_twice, _doubt_is_told)
 
 
-@pytest.mark.parametrize("idempotent", [True, False], ids=["with keys", "without"])
-@pytest.mark.parametrize("stripe", range(STRIPES))
+@with_keys_and_without
+@by_stripe
 def test_killed_at_any_boundary_each_item_happens_exactly_once(
     runs: Runs, stripe: int, *, idempotent: bool
 ) -> None:
-    doubts = 0
-    boundary = 0
-    for swept in runs.killed_at_each_boundary("list", idempotent=idempotent, stripe=stripe, stripes=STRIPES):
-        _holds(swept)
-        boundary, doubts = swept.boundary, doubts + len(swept.result["first"]["pending"])
-    assert boundary > 25
-    assert bool(doubts) is not idempotent
+    MAPS.at_each_boundary(runs, stripe, idempotent=idempotent, beyond=25)
 
 
-@pytest.mark.parametrize("idempotent", [True, False], ids=["with keys", "without"])
+@with_keys_and_without
 def test_killed_again_and_again_while_it_is_resumed(runs: Runs, *, idempotent: bool) -> None:
     for swept in runs.killed_again_and_again("list", idempotent=idempotent, seed=11, times=4, latest=30):
         _nothing_lost_nothing_twice(swept.run, swept.result)

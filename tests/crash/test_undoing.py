@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.crash.conftest import Killable, Runs, Swept
+from tests.crash.conftest import Killable, Runs
 from tests.crash.errand import PLANNED, lines
+from tests.crash.sweeping import Sweep, by_stripe, with_keys_and_without
 from tests.crash.undo_errand import DONE, STEP_OF, STEPS, done
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(240)]
-
-STRIPES = 2
 
 
 def _nothing_lost_nothing_twice(run: Killable, result: dict[str, Any]) -> None:
@@ -35,28 +34,18 @@ def _doubt_is_told(result: dict[str, Any]) -> None:
     assert set(result["first"]["pending"]) <= set(STEP_OF.values())
 
 
-def _holds(swept: Swept) -> None:
-    _nothing_lost_nothing_twice(swept.run, swept.result)
-    if not swept.run.idempotent:
-        _doubt_is_told(swept.result)
+UNDOING = Sweep("undo", _nothing_lost_nothing_twice, _doubt_is_told)
 
 
-@pytest.mark.parametrize("idempotent", [True, False], ids=["with keys", "without"])
-@pytest.mark.parametrize("stripe", range(STRIPES))
+@with_keys_and_without
+@by_stripe
 def test_killed_at_any_boundary_each_write_happens_and_is_undone_once(
     runs: Runs, stripe: int, *, idempotent: bool
 ) -> None:
-    doubts = 0
-    boundary = 0
-    for swept in runs.killed_at_each_boundary("undo", idempotent=idempotent, stripe=stripe, stripes=STRIPES):
-        _holds(swept)
-        boundary, doubts = swept.boundary, doubts + len(swept.result["first"]["pending"])
+    for swept in UNDOING.at_each_boundary(runs, stripe, idempotent=idempotent, beyond=60):
         assert 1 <= len(lines(swept.run.folder / "asked")) <= 1 + swept.killed
-    assert boundary > 60
-    assert bool(doubts) is not idempotent
 
 
-@pytest.mark.parametrize("idempotent", [True, False], ids=["with keys", "without"])
+@with_keys_and_without
 def test_killed_again_and_again_while_it_is_resumed(runs: Runs, *, idempotent: bool) -> None:
-    for swept in runs.killed_again_and_again("undo", idempotent=idempotent, seed=17, times=4, latest=40):
-        _holds(swept)
+    UNDOING.again_and_again(runs, idempotent=idempotent, seed=17, times=4, latest=40)
