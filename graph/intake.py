@@ -5,11 +5,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from graph.plan import (
+    LlmStep,
+    MapStep,
     Plan,
     PlanError,
     PlanProblem,
     PlanrailError,
     PlanStep,
+    Step,
     StepStatus,
     check_plan,
     parse_plan,
@@ -167,7 +170,15 @@ def missing_models(plan: Plan, engine: Engine) -> list[PlanProblem]:
     """A problem for each step that needs a model when there is none to run it."""
     found = []
     for step in plan.steps:
-        role = "planner" if isinstance(step, PlanStep) else "executor"
+        role = _role_of(step)
         if step.asks_model and engine.model(role) is None:
             found.append(PlanProblem("no_model", step.id, f"there is no {role} model: {MODEL_REMEDY}"))
     return found
+
+
+def _role_of(step: Step) -> str:
+    """Whose model a step asks, when it asks one."""
+    if isinstance(step, PlanStep):
+        return "planner"
+    inner = step.step if isinstance(step, MapStep) else step
+    return inner.role if isinstance(inner, LlmStep) else "executor"

@@ -9,7 +9,7 @@ from graph.plan import Plan, RunStatus, check_plan
 from graph.state import STATE_FORMAT, GraphState
 from nodes.progress import RUNNING, document, put_run
 from nodes.prompts import planner_messages
-from nodes.proposals import Proposal, propose, read_plan
+from nodes.proposals import Proposal, Request, propose, read_plan, told_in_words
 from nodes.session import RunSession
 from nodes.templates import from_template
 
@@ -55,13 +55,16 @@ async def _proposal(session: RunSession, state: GraphState) -> Proposal:
     if templated is not None:
         return Proposal(plan=templated)
     engine = session.engine
-    return await propose(
+    proposal = await propose(
         session,
         "planner",
-        planner_messages(state["goal"], engine.registry),
+        Request(state["goal"], lambda tools: planner_messages(state["goal"], tools)),
         read=read_plan(state["goal"], uuid.uuid4().hex, "planner"),
         check=lambda plan: check_plan(plan, engine.registry, session.settings.plan_limits),
     )
+    if proposal.plan is None:
+        return proposal
+    return Proposal(plan=told_in_words(session, proposal.plan))
 
 
 async def _end_without_plan(session: RunSession, state: GraphState, proposal: Proposal) -> dict[str, Any]:

@@ -8,12 +8,14 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 
 from graph.plan import Plan, PlanProblem, Sources, json_fault, parse_plan
+from nodes.decide.answering import with_answer
 from nodes.decide.needless import forgotten_write, needless_lookups, without_steps
 from nodes.endpoint.mending import mended
 from nodes.endpoint.plan_reading import meaning_of
 from nodes.endpoint.plan_schema import plan_form
-from nodes.endpoint.structured import OUTPUT_REJECTED, ask_object
+from nodes.endpoint.structured import OUTPUT_REJECTED, afresh, ask_object
 from nodes.models import Ask
+from nodes.narrowing import Needed, can_narrow, needed_tools
 from nodes.prompts import lookups_only, problems_message, told
 from nodes.replies import BadReply
 from nodes.session import RunSession
@@ -39,10 +41,18 @@ class Proposal:
     failed: CallFailed | None = None
 
 
+@dataclass(frozen=True)
+class Request:
+    """What a model is to plan: in its own words, and as the messages that say so for some of the tools."""
+
+    words: str
+    messages: Callable[[ToolRegistry], list[BaseMessage]]
+
+
 async def propose(
     session: RunSession,
     role: str,
-    messages: list[BaseMessage],
+    request: Request,
     *,
     read: Read,
     check: Check,
@@ -52,10 +62,12 @@ async def propose(
 ) -> Proposal:
     """Ask `role` for a plan; a reply that does not fit goes back at most `plan_repairs` times.
 
+    The last time, where there are many tools, it is asked afresh with those only that it says are needed.
+
     Args:
         session: The run's session.
         role: Whose model is asked.
-        messages: What it is told.
+        request: What it is told.
         read: Makes a plan of the model's object, its harmless slips mended.
         check: The rules that a plan must keep.
         completed: Ids of steps that are done, which a plan need not list.
@@ -63,23 +75,69 @@ async def propose(
         how: How the question is put and charged; as the role's own when absent.
     """
     settings, tools = session.settings, registry or session.engine.registry
-    judging = _Judging(lambda plan: read(mended(plan, tools, completed)), check, tools)
 
     def refused(why: str) -> None:
         session.emit({"type": "plan_refused", "step": None, "message": why})
 
-    how = how or Ask(
-        session.engine.require_model(role),
-        session.spent_by(role),
-        timeout=settings.llm_timeout,
-        attempts=settings.llm_attempts,
-        on_redo=refused,
+    asking = _Asking(
+        session,
+        how
+        or Ask(
+            session.engine.require_model(role),
+            session.spent_by(role),
+            timeout=settings.llm_timeout,
+            attempts=settings.llm_attempts,
+            on_redo=refused,
+        ),
+        request,
+        _Judging(lambda plan: read(mended(plan, tools, completed)), check, tools),
+        answers=role == "planner",
     )
-    form = plan_form(tools, settings.max_steps, answers=role == "planner")
-    found = await ask_object(session, how, messages, form, read=judging, redos=settings.plan_repairs)
+    narrows = settings.plan_repairs > 0 and can_narrow(tools)
+    found = await asking.with_tools(tools, redos=settings.plan_repairs - narrows)
+    if narrows and isinstance(found, CallFailed) and found.code == OUTPUT_REJECTED:
+        found = asking.judging.spare or await asking.with_needed(tools)
     if isinstance(found, CallFailed):
-        return judging.spare or Proposal(cannot=_why_none(role, found), failed=found)
+        return asking.judging.spare or Proposal(cannot=_why_none(role, found), failed=found)
     return found
+
+
+@dataclass
+class _Asking:
+    """One request put to a model: with all tools first, then with those that it needs."""
+
+    session: RunSession
+    how: Ask
+    request: Request
+    judging: "_Judging"
+    answers: bool
+
+    async def with_tools(
+        self, tools: ToolRegistry, *, redos: int, words: str = ""
+    ) -> "Proposal | CallFailed":
+        """A proposal with some of the tools; `words` say what was wrong with those before."""
+        form = plan_form(tools, self.session.settings.max_steps, answers=self.answers)
+        messages = self.request.messages(tools)
+        asked = afresh(messages, words) if words else messages
+        return await ask_object(self.session, self.how, asked, form, read=self.judging, redos=redos)
+
+    async def with_needed(self, tools: ToolRegistry) -> "Proposal | CallFailed":
+        """A proposal with the tools that the model says are needed; with all again when it cannot say."""
+        needed = await needed_tools(self.session, self.how, self.request.words, tools)
+        if isinstance(needed, CallFailed) and needed.code != OUTPUT_REJECTED:
+            return needed
+        if isinstance(needed, Needed) and not needed.tools:
+            return Proposal(cannot=f"no tool does what is asked for: {needed.reason}")
+        some = needed.tools if isinstance(needed, Needed) else tools
+        return await self.with_tools(some, redos=0, words=self.judging.words)
+
+
+def told_in_words(session: RunSession, plan: Plan) -> Plan:
+    """A model's plan that ends with an answer in words, where the setting and the models allow it."""
+    settings, engine = session.settings, session.engine
+    if not settings.word_answers or engine.model("reporter") is None:
+        return plan
+    return with_answer(plan, engine.tools_of, settings.max_steps)
 
 
 @dataclass
@@ -87,8 +145,9 @@ class _Judging:
     """Judges the replies to one question, one after another.
 
     A model that says the same plan again copies itself: it is asked once more without its own words, and
-    never a third time. `spare` is what can be taken when no better reply comes: a plan without needless
-    lookups that a made-up value alone keeps from running, or one that was questioned and could run.
+    never a third time. `words` are those that tell of the last faulty plan where that is not seen. `spare` is
+    what can be taken when no better reply comes: a plan without needless lookups that a made-up value alone
+    keeps from running, or one that was questioned and could run.
     """
 
     read: Read
@@ -97,6 +156,7 @@ class _Judging:
     last: Any = None
     repeats: int = 0
     spare: Proposal | None = None
+    words: str = ""
 
     def __call__(self, said: dict[str, Any]) -> Proposal:
         """What the model's object proposes; raises BadReply with all that is wrong with it."""
@@ -119,7 +179,8 @@ class _Judging:
         if again and self.spare is not None:
             return self.spare
         if plan is None or problems:
-            words = problems_message(problems, afresh=again)
+            self.words = problems_message(problems, afresh=True)
+            words = self.words if again else problems_message(problems)
             why = "; ".join(map(told, problems))
             raise BadReply(why, words=words, afresh=again, final=self.repeats > 1)
         self._question(plan)

@@ -3,6 +3,7 @@
 from collections.abc import Set
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 
 from checkpoints import StepEntry
@@ -18,6 +19,7 @@ from graph.plan import (
 )
 from graph.state import Dispatch, GraphState
 from nodes.compensation import compensate
+from nodes.decide.answering import is_answer
 from nodes.decide.premises import deviation
 from nodes.decide.readiness import Move
 from nodes.expansion import expand
@@ -25,11 +27,12 @@ from nodes.history import history_of
 from nodes.judge import judge
 from nodes.lanes.board import Board
 from nodes.lanes.rebuild import rebuild
-from nodes.prompts import replanner_messages
-from nodes.proposals import Read, propose
+from nodes.prompts import lost_goal, replanner_messages
+from nodes.proposals import Read, Request, propose, told_in_words
 from nodes.revisions import adopt, replace_steps
 from nodes.session import RunSession
 from nodes.weighing import why_no_replan_fits
+from tools import ToolRegistry
 
 _WITHOUT_MODEL = {Move.EXPAND.value: expand, Move.COMPENSATE.value: compensate}
 """Revisions that follow from what is written down."""
@@ -56,24 +59,31 @@ async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
         s: deviation(board.entries.get(s), plan) or _why(board.entries.get(s))
         for s in state["dispatch"]["steps"]
     }
-    messages = replanner_messages(
-        plan, failures, history.completed, session.engine.registry, session.settings
-    )
-    too_dear = why_no_replan_fits(session, messages, list(failures))
+
+    def messages(tools: ToolRegistry) -> list[BaseMessage]:
+        return replanner_messages(plan, failures, history.completed, tools, session.settings)
+
+    too_dear = why_no_replan_fits(session, messages(session.engine.registry), list(failures))
     if too_dear is not None:
         return await _give_up(session, state, too_dear)
     proposal = await propose(
         session,
         "replanner",
-        messages,
+        Request(lost_goal(plan.goal, failures, session.settings), messages),
         read=_read(plan, history, _not_taken(board)),
         check=lambda new: check_plan(new, session.engine.registry, session.settings.plan_limits, history),
         completed=frozenset(history.completed),
     )
     if proposal.plan is None:
         return await _give_up(session, state, f"no other plan: {proposal.cannot or proposal.answer}")
-    await replace_steps(session, proposal.plan)
-    return await _adopt(session, state, proposal.plan, history)
+    revised = told_in_words(session, proposal.plan) if _answers(plan) else proposal.plan
+    await replace_steps(session, revised)
+    return await _adopt(session, state, revised, history)
+
+
+def _answers(plan: Plan) -> bool:
+    """Whether the plan is to answer in words: a caller's or a template's gives what its author wants."""
+    return plan.author == "planner" or any(map(is_answer, plan.steps))
 
 
 def _refusal(session: RunSession, state: GraphState) -> str | None:

@@ -146,9 +146,13 @@ class _Instructed(StepBase):
 
 
 class LlmStep(_Instructed):
-    """One question to a model."""
+    """One question to a model: the executor's, or the reporter's for what a person is told at the end.
+
+    What the reporter says may name no code and no address that neither the goal nor a result holds.
+    """
 
     action: Literal["llm"] = "llm"
+    role: Literal["executor", "reporter"] = "executor"
 
     @property
     def does(self) -> str:

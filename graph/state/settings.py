@@ -62,6 +62,11 @@ class Settings(BudgetSettings):
         description="When a model checks whether the plan still holds: every step, key steps (before writes, "
         "after what is marked verify or moves money), or off; auto is key once a validator model is given.",
     )
+    word_answers: bool = Field(
+        True,
+        description="Have the reporter's model put into words what a model's plan looked up; its results are "
+        "the answer otherwise.",
+    )
     redo_attempts: int = Field(2, ge=0, description="Times llm output goes back with the reason.")
     structured_method: Literal["auto", "json_schema", "function_calling", "json_mode", "prompt"] = Field(
         "auto", description="How models are asked for JSON; auto finds out once what an endpoint takes."

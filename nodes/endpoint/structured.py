@@ -92,14 +92,14 @@ async def ask_object(
         except BadReply as bad:
             problem = str(bad)
             words = bad.words or f"That does not fit: {problem}. {form.told}"
-            asked = _afresh(messages, words) if bad.afresh else [*asked, *said(reply), HumanMessage(words)]
+            asked = afresh(messages, words) if bad.afresh else [*asked, *said(reply), HumanMessage(words)]
             how.on_redo(problem)
             if bad.final:
                 break
     return CallFailed("hard", OUTPUT_REJECTED, problem)
 
 
-def _afresh(messages: Sequence[BaseMessage], words: str) -> list[BaseMessage]:
+def afresh(messages: Sequence[BaseMessage], words: str) -> list[BaseMessage]:
     """The question with these words at its end; some endpoints take no two messages of one side in a row."""
     *before, question = messages
     return [*before, HumanMessage(f"{question.text}\n\n{words}")]

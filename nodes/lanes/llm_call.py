@@ -5,15 +5,16 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from graph.plan import LlmStep, StepStatus
+from graph.plan import LlmStep, Sources, StepStatus
 from nodes.books import charged
+from nodes.decide.answering import made_up_fault
 from nodes.endpoint.objects import object_of, said
 from nodes.endpoint.request import speaks_openai
 from nodes.endpoint.strict import without_absent
 from nodes.endpoint.structured import Form, ask_in_form
-from nodes.lanes.arguments import input_blocks
+from nodes.lanes.arguments import input_blocks, inputs_of
 from nodes.lanes.asking import ask_for
-from nodes.lanes.conditions import expectation, expected
+from nodes.lanes.conditions import Expects, expectation, expected
 from nodes.lanes.results import Result, failed, failed_call, started
 from nodes.lanes.run import StepRun
 from nodes.models import Ask, ask
@@ -26,10 +27,10 @@ NAME = "result"
 
 
 async def run_llm(run: StepRun, step: LlmStep, instruction: str) -> Result:
-    """Ask the executor model until its output fits, at most `redo_attempts` times more."""
+    """Ask the model of its role until its output fits, at most `redo_attempts` times more."""
     run.entry = run.entry.model_copy(update={"input": {"instruction": instruction}})
     inputs = await input_blocks(run.session, step)
-    expects = await expectation(run.session, run.work)
+    expects = await _expectation(run, step, instruction)
     messages: list[BaseMessage] = step_messages(
         step, instruction, run.board.plan.goal, inputs, run.session.settings
     )
@@ -48,6 +49,15 @@ async def run_llm(run: StepRun, step: LlmStep, instruction: str) -> Result:
                 run.emit("step_redo", problem)
             messages = [*messages, *said(reply), HumanMessage(f"That does not fit: {problem}. Answer again.")]
     return failed("redo", "output_rejected", problem)
+
+
+async def _expectation(run: StepRun, step: LlmStep, instruction: str) -> Expects:
+    """What the plan expects of the result; and that what a person is told makes nothing up."""
+    expects = await expectation(run.session, run.work)
+    if step.role != "reporter":
+        return expects
+    sources = Sources(run.board.plan.goal, instruction, await inputs_of(run.session, step))
+    return lambda result: made_up_fault(result, sources) or expects(result)
 
 
 def _form_of(step: LlmStep, model: BaseChatModel) -> Form | None:
@@ -101,4 +111,4 @@ def _ask_for(run: StepRun, step: LlmStep) -> Ask:
         run.entry = charged(started(run.entry, run.session.engine.now()), run.spent.committed)
         run.emit("step_started" if tries == 0 else "step_attempt")
 
-    return ask_for(run, step, before)
+    return ask_for(run, step, before, role=step.role)

@@ -13,7 +13,7 @@ from nodes.lanes.results import Result, failed, failed_call, started
 from nodes.lanes.run import StepRun
 from nodes.metering import BUDGET_SPENT, STEP_BUDGET_SPENT
 from nodes.prompts import part_messages
-from nodes.proposals import Check, propose, read_plan
+from nodes.proposals import Check, Request, propose, read_plan
 from tools import ToolRegistry
 
 
@@ -31,7 +31,7 @@ async def run_plan(run: StepRun, step: PlanStep, goal: str) -> Result:
     proposal = await propose(
         session,
         "planner",
-        part_messages(goal, board.plan.goal, tools, results, session.settings),
+        Request(goal, lambda some: part_messages(goal, board.plan.goal, some, results, session.settings)),
         read=read_plan(goal, board.plan.plan_id, "planner"),
         check=await _check(run, step, frozenset(results), frozenset(tools)),
         completed=frozenset(results),

@@ -7,10 +7,10 @@ from tests.support.openai_server import OpenAIServer, Reply, Scripted, obj, text
 
 
 async def _cost(
-    *replies: Scripted, office: Office | None = None
+    *replies: Scripted, office: Office | None = None, **settings: Any
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     with OpenAIServer(replies) as server:
-        return await (office or Office()).run(server), server.requests
+        return await (office or Office()).run(server, **settings), server.requests
 
 
 async def test_a_request_that_needs_no_tool_costs_one_call() -> None:
@@ -31,9 +31,13 @@ def _lookup(*more: dict[str, Any]) -> Reply:
 
 
 async def test_one_lookup_costs_one_call_and_two_with_an_answer_in_words() -> None:
-    result, requests = await _cost(_lookup())
+    result, requests = await _cost(_lookup(), word_answers=False)
     assert result["answer"] == "found q"
     assert len(requests) == 1
+
+    result, requests = await _cost(_lookup(), text("It was found."))
+    assert result["answer"] == "It was found."
+    assert len(requests) == 2
 
     words = {"id": "s2", "action": "llm", "instruction": "Say it nicely: ${s1}"}
     result, requests = await _cost(_lookup(words), text("It was found."))

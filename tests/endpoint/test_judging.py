@@ -50,9 +50,8 @@ def plan(*steps: Json) -> Reply:
 async def run(*replies: Reply, goal: str = GOAL, **settings: Any) -> tuple[Json, OpenAIServer, list[str]]:
     made: list[str] = []
     with OpenAIServer(replies) as server:
-        built = build_graph(
-            tools=tools(made), models=server.model(), settings={"backoff_base": 0, **settings}
-        )
+        plain = {"backoff_base": 0, "word_answers": False}
+        built = build_graph(tools=tools(made), models=server.model(), settings={**plain, **settings})
         return await built.ainvoke({"goal": goal}), server, made
 
 
@@ -185,7 +184,7 @@ async def test_a_later_plan_is_not_questioned() -> None:
     replies = [plan(LOOK, REFUND), plan(step("s3", "query_order", "A2"))]
     with OpenAIServer(replies) as server:
         registry = ToolRegistry.of(query_order, issue_refund)
-        built = build_graph(tools=registry, models=server.model(), settings={"backoff_base": 0})
+        built = build_graph(tools=registry, models=server.model(), settings={"word_answers": False})
         result = await built.ainvoke({"goal": GOAL})
     assert steps_of(result) == ["s3:succeeded"], result["reason"]
     assert len(server.requests) == 2

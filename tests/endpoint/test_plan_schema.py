@@ -235,7 +235,7 @@ async def test_what_a_plan_needs_is_no_part_of_it_and_its_conditions_and_checks_
     never = {**look, "id": "s3", "when": "${s1 == 'x'}"}
     plan = {"steps": [look, again, never], "assumptions": []}
     with OpenAIServer(obj({"reply": {"needs": ["web_search", "book"], "plan": plan}})) as server:
-        result = await Office().run(server)
+        result = await Office().run(server, word_answers=False)
     assert steps_of(result) == ["s1:succeeded", "s2:succeeded", "s3:not_taken"], result["reason"]
     first, second, third = result["plan"]["steps"]
     assert first == {"id": "s1", "action": "tool", "tool": "web_search", "args": {"query": "q"}}
@@ -304,7 +304,7 @@ def _openai(body: dict[str, Any]) -> Reply:
 async def test_the_first_call_to_a_strict_server_succeeds_and_nested_arguments_arrive() -> None:
     office = Office()
     with OpenAIServer(_openai) as server:
-        result = await office.run(server)
+        result = await office.run(server, word_answers=False)
     assert steps_of(result) == ["s1:succeeded"], result["reason"]
     args = {"slot": {"start": "now", "names": ["a", "b"]}, "count": 3, "tags": ["x", "y"], "note": None}
     assert office.made == [("book", args)]
@@ -319,7 +319,7 @@ async def test_arguments_as_text_arrive_as_what_they_say() -> None:
         {"id": "s2", "tool": "book", "args": json.dumps(args)},
     ]
     with OpenAIServer(obj({"plan": {"steps": steps}})) as server:
-        result = await office.run(server)
+        result = await office.run(server, word_answers=False)
     assert steps_of(result) == ["s1:succeeded", "s2:succeeded"], result["reason"]
     slot = {"start": "found q", "names": []}
     assert office.made[1] == ("book", {"slot": slot, "count": 3, "tags": ["x"], "note": None})
