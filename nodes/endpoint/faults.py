@@ -57,7 +57,9 @@ _NOT_SENT = frozenset(
 )  # fmt: skip
 """How the clients' HTTP library names what ends a request before it is under way."""
 
-_LIBRARY_FAULTS = (IndexError, TypeError, ValueError, KeyError, AttributeError)
+_LIBRARY_FAULTS = (
+    IndexError, TypeError, ValueError, KeyError, AttributeError, AssertionError, RecursionError,
+)  # fmt: skip
 _BAD_REQUEST = frozenset({400, 415, 422})
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _CLIENT_FAULT, _SERVER_FAULT = 400, 500
