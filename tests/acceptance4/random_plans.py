@@ -1,18 +1,14 @@
 """Random plans as data, the tools and the planner that carry them out, and their drawing."""
 
-import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from hypothesis import strategies as st
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 
 from tests.acceptance4.serial import ATTEMPTS, Node, Work, weight
+from tests.support.models import ScriptedModel, says
 from tools import HardToolError, IdempotencyKey, SoftToolError, policy
 
 
@@ -58,28 +54,6 @@ class World:
             return base + sum(weight(each) for each in deps)
 
         return [num, act]
-
-
-class Planner(BaseChatModel):
-    """A planner that knows the plan of each part by the part's goal."""
-
-    plans: dict[str, Any]
-
-    @property
-    def _llm_type(self) -> str:
-        return "parts"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        asked = "\n".join(str(message.content) for message in messages)
-        (goal,) = [goal for goal in self.plans if goal in asked]
-        reply = json.dumps({"plan": {"steps": self.plans[goal]}})
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=reply))])
 
 
 # ------------------------------------------------------------------------------------------ as plan data
@@ -129,13 +103,17 @@ def goal_of(node: Node) -> str:
     return f"carry out part <{node.name}>"
 
 
-def planner_of(nodes: Sequence[Node]) -> Planner:
-    """The planner for the parts of these nodes."""
-    return Planner(
-        plans={
-            goal_of(node): [step_of(part) for part in node.parts] for node in nodes if node.parts is not None
-        }
-    )
+def planner_of(nodes: Sequence[Node]) -> ScriptedModel:
+    """A planner that knows the plan of each part of these nodes by the part's goal."""
+    plans = {
+        goal_of(node): [step_of(part) for part in node.parts] for node in nodes if node.parts is not None
+    }
+
+    def planned(prompt: str) -> dict[str, Any]:
+        (goal,) = [goal for goal in plans if goal in prompt]
+        return {"plan": {"steps": plans[goal]}}
+
+    return says(planned)
 
 
 # --------------------------------------------------------------------------------------------- drawing

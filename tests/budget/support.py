@@ -1,19 +1,18 @@
 """A model that counts its tokens and obeys a cap, and plans to spend on."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
 from nodes.decide.budget import MESSAGE_TOKENS, estimated_tokens
+from tests.support.models import SpeakingLater, prompt_of
 from tools import SoftToolError, policy
 
 
-class Counting(BaseChatModel):
+class Counting(SpeakingLater):
     """Answers with `say`, tells what it took, and never takes more for the answer than it is allowed."""
 
     model_name: str = "counting"
@@ -44,20 +43,7 @@ class Counting(BaseChatModel):
         """Set once a call is under way."""
         return self._begun
 
-    @property
-    def _llm_type(self) -> str:
-        return "counting"
-
-    def _generate(self, *_args: Any, **_kwargs: Any) -> ChatResult:
-        raise NotImplementedError("the graph asks it asynchronously")
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: Any = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    async def reply(self, messages: Sequence[BaseMessage], more: Mapping[str, Any]) -> AIMessage:
         self._calls += 1
         self._begun.set()
         self._running += 1
@@ -66,13 +52,11 @@ class Counting(BaseChatModel):
             await asyncio.sleep(self.delay)
         finally:
             self._running -= 1
-        asked = "\n".join(str(message.text) for message in messages)
         prompt = sum(estimated_tokens(str(message.text)) + MESSAGE_TOKENS for message in messages)
-        output = min(self.answer_tokens, kwargs.get("max_tokens") or self.answer_tokens)
+        output = min(self.answer_tokens, more.get("max_tokens") or self.answer_tokens)
         self._tokens += prompt + output
         usage: Any = {"input_tokens": prompt, "output_tokens": output, "total_tokens": prompt + output}
-        message = AIMessage(self.say(asked), usage_metadata=usage if self.tells else None)
-        return ChatResult(generations=[ChatGeneration(message=message)])
+        return AIMessage(self.say(prompt_of(messages)), usage_metadata=usage if self.tells else None)
 
 
 def think(step_id: str, *after: str, **fields: Any) -> dict[str, Any]:

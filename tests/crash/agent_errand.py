@@ -1,19 +1,17 @@
 """The run with an agent that is killed: two lookups and two writes, one a turn, then its result."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 
 from checkpoints import OpenedStore
 from graph.build import build_graph
 from graph.running import PlanrailGraph
 from tests.crash.errand import Errand, append, effects
+from tests.support.models import Speaking, prompt_of
 
 ORDER, AMOUNT = "A1234", 10
 TURNS: list[dict[str, Any]] = [
@@ -25,8 +23,6 @@ TURNS: list[dict[str, Any]] = [
 ]
 EFFECT_OF = {"issue_refund": f"refund_{ORDER}", "send_reply": f"reply_{ORDER}"}
 AFTER = "after"
-
-
 PLAN: dict[str, Any] = {
     "goal": "make up for a late order",
     "steps": [
@@ -64,28 +60,17 @@ class AgentErrand(Errand):
         )
 
 
-class Agent(BaseChatModel):
+class Agent(Speaking):
     """Takes the turn that is due after those it is shown, and writes down which one it was asked for."""
 
     folder: str
 
-    @property
-    def _llm_type(self) -> str:
-        return "agent"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        asked = "\n".join(str(message.content) for message in messages)
-        if "Your step: after" in asked:
+    def reply(self, messages: Sequence[BaseMessage]) -> AIMessage:
+        if "Your step: after" in prompt_of(messages):
             return self._said(AFTER, "all is well")
         at = sum(isinstance(message, AIMessage) for message in messages)
         return self._said(f"turn {at}", json.dumps({"next": TURNS[at]}))
 
-    def _said(self, asked: str, text: str) -> ChatResult:
+    def _said(self, asked: str, text: str) -> AIMessage:
         append(Path(self.folder) / "asked", asked)
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=text))])
+        return AIMessage(text)

@@ -16,10 +16,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.types import Command
 
 from checkpoints import Journal, OpenedStore, open_store
@@ -27,6 +23,7 @@ from graph.build import build_graph
 from graph.intake import RunNotFoundError
 from graph.plan import PlanrailError
 from graph.running import PlanrailGraph
+from tests.support.models import says
 from tools.shop import shop_tools
 
 RUN_ID = "errand"
@@ -124,11 +121,17 @@ class Errand:
     def graph(self, opened: OpenedStore) -> PlanrailGraph:
         return build_graph(
             tools=self._tools,
-            models={"executor": Judge(folder=str(self.folder))},
+            models={"executor": says(self._judge)},
             settings={"approve_at": "never", "backoff_base": 0},
             checkpointer=opened.checkpointer,
             store=opened.store,
         )
+
+    def _judge(self, prompt: str) -> str:
+        """Say the step back, and write down that it was asked for."""
+        asked = prompt.partition("Your step: ")[2].partition("\n\n")[0]
+        append(self.folder / "asked", asked.partition(":")[0])
+        return f"I say: {asked}"
 
     def _note_call(self, tool: str, args: Mapping[str, Any]) -> None:
         append(self.folder / "calls", f"{tool} {args['order_id'] if 'order_id' in args else args['sku']}")
@@ -143,27 +146,6 @@ class Errand:
             return result
 
         return call
-
-
-class Judge(BaseChatModel):
-    """A chat model that says its step back and writes each question down."""
-
-    folder: str
-
-    @property
-    def _llm_type(self) -> str:
-        return "judge"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        asked = str(messages[-1].content).partition("Your step: ")[2].partition("\n\n")[0]
-        append(Path(self.folder) / "asked", asked.partition(":")[0])
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=f"I say: {asked}"))])
 
 
 def append(path: Path, line: str) -> None:

@@ -1,21 +1,16 @@
 """The run that is killed and undone: a write, a part that is planned, a fallback, and then no way on."""
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
-
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 
 from checkpoints import OpenedStore
 from graph.build import build_graph
 from graph.running import PlanrailGraph
 from tests.crash.errand import Errand, append, lines
 from tests.crash.list_errand import EFFECTS
+from tests.support.models import says
 from tools import HardToolError, IdempotencyKey, policy
 
 DONE = ["book", "pay", "instead", "not put pay", "not put book"]
@@ -86,39 +81,22 @@ class UndoErrand(Errand):
     def graph(self, opened: OpenedStore) -> PlanrailGraph:
         return build_graph(
             tools=self._tools,
-            models={"planner": Planner(folder=str(self.folder), put=self.put)},
+            models={"planner": says(self._planned)},
             settings={"approve_at": "never", "backoff_base": 0, "compensate": True, "max_replans": 0},
             checkpointer=opened.checkpointer,
             store=opened.store,
         )
+
+    def _planned(self, _prompt: str) -> dict[str, Any]:
+        """Plan the part, and write down that it was asked for."""
+        append(self.folder / "asked", "part")
+        return {"plan": {"steps": [_put("pay", self.put)]}}
 
     def truth_about(self, question: Mapping[str, Any]) -> dict[str, Any]:
         value = question["args"]["value"]
         if value not in done(self.folder):
             return {"decision": "not_happened"}
         return {"decision": "happened", "result": f"put {value}"}
-
-
-class Planner(BaseChatModel):
-    """Plans the part, and writes each question down."""
-
-    folder: str
-    put: str
-
-    @property
-    def _llm_type(self) -> str:
-        return "planner"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        append(Path(self.folder) / "asked", "part")
-        said = json.dumps({"plan": {"steps": [_put("pay", self.put)]}})
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=said))])
 
 
 def done(folder: Path) -> list[str]:

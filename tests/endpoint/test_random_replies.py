@@ -4,19 +4,17 @@
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, event, given, seed, settings
 from hypothesis import strategies as st
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
 from graph.build import build_graph
+from tests.support.models import Speaking
 from tools import HardToolError, SoftToolError, ToolRegistry, policy
 
 PARTS, RUNS = 4, 250
@@ -121,7 +119,7 @@ REPLIES = st.one_of(
 )
 
 
-class Random(BaseChatModel):
+class Random(Speaking):
     """Says what it was given, in order, then `{"cannot": "more"}`."""
 
     _replies: Iterator[AIMessage | Exception] = PrivateAttr()
@@ -138,22 +136,12 @@ class Random(BaseChatModel):
         model._replies = iter(replies)
         return model
 
-    @property
-    def _llm_type(self) -> str:
-        return "random"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    def reply(self, messages: Sequence[BaseMessage]) -> AIMessage:
         self._said += 1
         reply = next(self._replies, AIMessage('{"cannot": "more"}'))
         if isinstance(reply, Exception):
             raise reply
-        return ChatResult(generations=[ChatGeneration(message=reply)])
+        return reply
 
 
 def _tools(paid: list[Any]) -> ToolRegistry:

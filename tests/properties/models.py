@@ -3,42 +3,22 @@
 import asyncio
 import json
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 
 from tests.properties.specs import Reply, Spec
 from tests.properties.world import WORLD, fail_as_model
+from tests.support.models import SpeakingLater
 
 _AT_HAND = re.compile('<data from="([^"]+)">')
 
 
-class _Scripted(BaseChatModel):
+class _OfItsSpec(SpeakingLater):
     """Says what the spec of the step that it is asked about wants, and fails as that does."""
 
-    @property
-    def _llm_type(self) -> str:
-        return "scripted"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        raise NotImplementedError("the graph asks it asynchronously")
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: Any = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    async def reply(self, messages: Sequence[BaseMessage], more: Mapping[str, Any]) -> AIMessage:
         told = "\n\n".join(str(message.content) for message in messages)
         asked = told.partition(self._marker)[2].partition("\n\n")[0]
         world = WORLD.get()
@@ -49,8 +29,7 @@ class _Scripted(BaseChatModel):
             await asyncio.sleep(0)
             world.fuse.point()
             world.ended.add(spec.id)
-            message = AIMessage(content=self._says(spec, asked, told))
-            return ChatResult(generations=[ChatGeneration(message=message)])
+            return AIMessage(self._says(spec, asked, told))
 
     @property
     def _marker(self) -> str:
@@ -60,7 +39,7 @@ class _Scripted(BaseChatModel):
         raise NotImplementedError
 
 
-class Echo(_Scripted):
+class Echo(_OfItsSpec):
     """Says its step back."""
 
     @property
@@ -71,7 +50,7 @@ class Echo(_Scripted):
         return f"said {asked}"
 
 
-class Planner(_Scripted):
+class Planner(_OfItsSpec):
     """Plans a part as its spec has it, with the results that it is shown."""
 
     @property

@@ -1,23 +1,18 @@
 """A plan's run, killed in process at one point of its way after another."""
 
 import asyncio
-import json
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
-from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.types import Command, interrupt
-from pydantic import Field
 
 from graph.build import build_graph
 from graph.intake import RunNotFoundError
 from tests.properties.durable import Memory
 from tests.properties.world import Fuse
+from tests.support.models import ScriptedModel, says
 from tools import HardToolError, IdempotencyKey, ToolRegistry, policy
 
 CONFIG: Any = {"configurable": {"thread_id": "run"}}
@@ -73,27 +68,6 @@ async def ask_and_put(what: str, key: Annotated[str, IdempotencyKey]) -> str:
 TOOLS = ToolRegistry.of(look, broken, put, ask_and_put)
 
 
-class Says(BaseChatModel):
-    """Says the same every time, and counts."""
-
-    reply: str
-    asked: list[str] = Field(default_factory=list)
-
-    @property
-    def _llm_type(self) -> str:
-        return "says"
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        self.asked.append(str(messages[-1].content))
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(content=self.reply))])
-
-
 def tool_step(step_id: str, tool: str, what: str, *needs: str, **more: Any) -> dict[str, Any]:
     base = {"id": step_id, "action": "tool", "tool": tool, "args": {"what": what}, "depends_on": list(needs)}
     return base | more
@@ -102,7 +76,9 @@ def tool_step(step_id: str, tool: str, what: str, *needs: str, **more: Any) -> d
 class Sweep:
     """Runs one plan, killed at point N of one of its processes, and answers what it asks."""
 
-    def __init__(self, plan: dict[str, Any], answers: Mapping[str, Any], models: Mapping[str, Says]) -> None:
+    def __init__(
+        self, plan: dict[str, Any], answers: Mapping[str, Any], models: Mapping[str, ScriptedModel]
+    ) -> None:
         self.plan, self.answers, self.models = plan, answers, models
         settings = {"compensate": True, "max_replans": int("replanner" in models)}
         self.graph = build_graph(tools=TOOLS, models=dict(models), settings=settings)
@@ -166,7 +142,7 @@ def _outcome(
     plan: list[dict[str, Any]], answers: Mapping[str, Any], replan: Any, part: Any, *, kill_at: int
 ) -> tuple[dict[str, Any], bool, Sweep]:
     replies = {"replanner": replan, "planner": part}
-    models = {role: Says(reply=json.dumps(reply)) for role, reply in replies.items() if reply}
+    models = {role: says(reply) for role, reply in replies.items() if reply}
     sweep = Sweep({"goal": "sweep", "steps": plan}, answers, models)
     document, killed = asyncio.run(sweep.run(kill_at))
     steps = {row["id"]: (row["status"], row["output"], row["revision"]) for row in document["steps"]}

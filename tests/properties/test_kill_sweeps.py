@@ -116,7 +116,7 @@ def test_a_run_with_parts_that_is_undone_at_last_ends_the_same_wherever_it_is_ki
         assert sorted(did[:5]) == ["a", "b", "b", "m0", seen]
         assert sorted(did[5:]) == ["no m0", "no put a", "no put b", "no put b", f"no {seen}"]
         assert did[-1] == "no put a"
-        assert len(sweep.models["planner"].asked) in (2, 3)
+        assert len(sweep.models["planner"].prompts) in (2, 3)
 
 
 def test_a_run_that_a_person_stops_is_stopped_wherever_it_is_killed() -> None:
