@@ -127,12 +127,9 @@ async def _to_the_end(harness: Harness, faults: list[Fault]) -> None:
     def next_fault() -> Fault:
         return left.pop() if left else NO_FAULT
 
-    ended = await harness.go_on(next_fault())
+    ended = False
     for _ in range(200):
-        while not ended:
-            ended = await harness.go_on(next_fault())
-        assert harness.document is not None
-        if harness.document["status"] != "waiting":
+        if not await harness.come_to_rest(next_fault, ended=ended):
             return
         (step_id, question), *_ = sorted(harness.pending.items())
         if question["kind"] == "approval":

@@ -1,11 +1,12 @@
 """Runs a random plan through interruptions and answers, as callers in several processes would."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
+from hypothesis import strategies as st
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 from langgraph.types import Command
@@ -142,6 +143,13 @@ class Harness:
         except RunNotFoundError:
             return await self.start(fault)
 
+    async def come_to_rest(self, next_fault: Callable[[], Fault], *, ended: bool) -> bool:
+        """Resume after each interruption, unless a process has ended by itself; whether a person is asked."""
+        while not ended:
+            ended = await self.go_on(next_fault())
+        assert self.document is not None
+        return bool(self.document["status"] == "waiting")
+
     async def start(self, fault: Fault = NO_FAULT) -> bool:
         return await self.process({"goal": self.plan["goal"], "plan": self.plan}, fault)
 
@@ -196,12 +204,9 @@ async def finish(harness: Harness, reference: Reference, pick: Any, fault: Any =
         fault: Gives the next interruption.
     """
     next_fault = fault or (lambda: NO_FAULT)
-    ended = await harness.go_on(next_fault())
+    ended = False
     for _ in range(200):
-        while not ended:
-            ended = await harness.go_on(next_fault())
-        assert harness.document is not None
-        if harness.document["status"] != "waiting":
+        if not await harness.come_to_rest(next_fault, ended=ended):
             break
         pending = harness.pending
         doubts = sorted(step for step, item in pending.items() if item["kind"] == "outcome")
@@ -223,3 +228,16 @@ async def finish(harness: Harness, reference: Reference, pick: Any, fault: Any =
     if harness.compensates and harness.document is not None:
         undo(reference, harness.items_done, {row["id"]: row["output"] for row in harness.document["steps"]})
     agrees(harness, reference)
+
+
+def drive(harness: Harness, steps: tuple[Spec, ...], data: st.DataObject, faults: Sequence[Fault]) -> None:
+    """Drive a run to its end through these interruptions, the last one first, with answers in drawn order."""
+    left = list(faults)
+    asyncio.run(
+        finish(
+            harness,
+            Reference(steps),
+            lambda ids: data.draw(st.sampled_from(ids)),
+            lambda: left.pop() if left else NO_FAULT,
+        )
+    )

@@ -1,6 +1,5 @@
 """Random plans, whole: what comes out is what a serial run would give."""
 
-import asyncio
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +9,7 @@ from hypothesis import strategies as st
 
 from tests.properties.drawing import specs
 from tests.properties.durable import Memory
-from tests.properties.harness import Fault, Harness, finish
-from tests.properties.reference import Reference
+from tests.properties.harness import Fault, Harness, drive
 from tests.properties.specs import Spec
 
 TIMES = int(os.environ.get("PROPERTY_TIMES", "1"))
@@ -53,15 +51,7 @@ def _drive(steps: tuple[Spec, ...], data: Any, way: Way, faults: list[Fault]) ->
         scheduling=way.scheduling,
         compensate=way.compensate,
     )
-    left = list(faults)
-    asyncio.run(
-        finish(
-            harness,
-            Reference(steps),
-            lambda ids: data.draw(st.sampled_from(ids)),
-            lambda: left.pop() if left else Fault(),
-        )
-    )
+    drive(harness, steps, data, faults)
 
 
 @settings(QUIET, max_examples=60 * TIMES)

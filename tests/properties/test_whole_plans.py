@@ -13,7 +13,7 @@ from graph.plan import parse_plan
 from tests.plan.strategies import good_plan_data
 from tests.properties.drawing import specs
 from tests.properties.durable import InFile, Memory
-from tests.properties.harness import Fault, Harness, finish
+from tests.properties.harness import Fault, Harness, drive, finish
 from tests.properties.models import Echo
 from tests.properties.reference import Reference
 from tests.properties.specs import Spec
@@ -55,17 +55,9 @@ def test_lanes_and_layers_give_the_same_document(steps: tuple[Spec, ...]) -> Non
 def test_what_a_killed_process_left_in_a_file_is_enough(
     steps: tuple[Spec, ...], data: st.DataObject, faults: list[Fault]
 ) -> None:
-    left = list(faults)
     with TemporaryDirectory() as folder:
         harness = Harness(steps, InFile(Path(folder) / "runs.db"), max_concurrency=4, compensate=True)
-        asyncio.run(
-            finish(
-                harness,
-                Reference(steps),
-                lambda ids: data.draw(st.sampled_from(ids)),
-                lambda: left.pop() if left else Fault(),
-            )
-        )
+        drive(harness, steps, data, faults)
 
 
 @policy(effect="read", backoff_base=0)
