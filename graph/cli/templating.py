@@ -68,7 +68,7 @@ def _param(param: Param) -> dict[str, Any]:
 
 def _lines(rows: list[dict[str, Any]]) -> list[str]:
     cells = [
-        [row["name"], str(row["version"]), " ".join(row["params"]), short(row["description"] or "", 80)]
+        [row["name"], str(row["version"]), " ".join(row["params"]), short(row["description"] or "", 200)]
         for row in rows
     ]
     lines = table(["NAME", "VERSION", "PARAMS", "FOR"], cells, width=terminal_width())

@@ -58,7 +58,9 @@ class Plan(Frozen):
         return {**plain_object({**head, **dumped}), "steps": steps}
 
     def _repr_markdown_(self) -> str:
-        return f"```mermaid\n{flowchart(self.steps)}```"
+        # A notebook made into a page puts this into it as HTML, where a tag would be lost; a newline is not.
+        drawn = flowchart(self.steps).replace("<br/>", "\n")
+        return f"```mermaid\n{drawn}```"
 
     @classmethod
     def from_json(cls, data: object) -> Self:

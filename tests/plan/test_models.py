@@ -72,4 +72,5 @@ def test_the_highest_risk_wins() -> None:
 
 
 def test_a_plan_shows_itself_as_mermaid_in_a_notebook() -> None:
-    assert plan_of(tool("s1"))._repr_markdown_().startswith("```mermaid\nflowchart TD\n")
+    shown = plan_of({**tool("s1"), "title": "a <br/> b"})._repr_markdown_()
+    assert shown == '```mermaid\nflowchart TD\n    n0["s1\na #60;br/#62; b"]\n```'
