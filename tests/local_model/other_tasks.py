@@ -72,7 +72,8 @@ OTHER_TASKS = (
          "如果 KET-02 还有货，就回复订单 A1234 的客户“今天发货”；没货的话，告诉客户下次到货的日期。",
          replies={"A1234": rf"^(?!.*今天发货).*{_day('March', 3, 9)}"}),
     Task("new address", "impossible",
-         "Change the delivery address of order A1234 to Lange Reihe 5, Hamburg.", done=False),
+         "Change the delivery address of order A1234 to Lange Reihe 5, Hamburg.",
+         done=False, plannable=False),
     Task("no such file", "impossible", "What does prices.txt say a desk lamp costs?", done=False),
     Task("查无此人", "impossible", "把客户张三的订单全额退款。", done=False),
 )  # fmt: skip

@@ -50,10 +50,12 @@ def _sums(outcomes: Sequence[Outcome]) -> list[str]:
     kinds = {
         outcome.task.kind: [o for o in outcomes if o.task.kind == outcome.task.kind] for outcome in outcomes
     }
+    usable = _share([o.validity != "none" for o in outcomes])
+    of_plannable = _share([o.validity != "none" for o in outcomes if o.task.plannable])
     by_kind = ", ".join(f"{kind} {_share([o.right for o in each])}" for kind, each in kinds.items())
     return [
         f"a usable plan, answer or refusal at once: {_share([o.validity == 'at once' for o in outcomes])}",
-        f"after repair: {_share([o.validity != 'none' for o in outcomes])}",
+        f"after repair: {usable}; where the request can be planned: {of_plannable}",
         f"finished right: {_share([o.right for o in outcomes])} ({by_kind})",
         f"plans sent back {sum(o.refused for o in outcomes)}, slips mended {sum(o.mended for o in outcomes)}",
         f"wrong writes {sum(o.wrong for o in outcomes)}, repeated writes {sum(o.repeated for o in outcomes)}",
@@ -64,4 +66,4 @@ def _sums(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _share(found: Sequence[bool]) -> str:
-    return f"{sum(found)} of {len(found)} ({100 * sum(found) / len(found):.0f} %)"
+    return f"{sum(found)} of {len(found)} ({100 * sum(found) / max(len(found), 1):.0f} %)"

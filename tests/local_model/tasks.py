@@ -13,7 +13,8 @@ class Task:
 
     `answer` is what a right answer holds; None takes any. `refunds` has the cents by order, `replies` what a
     reply to an order's customer holds, `files` what a file holds; nothing else may have been written.
-    `done` is whether the run may call itself a success.
+    `done` is whether the run may call itself a success, and `plannable` whether any plan or answer meets the
+    request: where no tool does what is asked for, to have no plan that can run is right.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Task:
     replies: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     done: bool = True
+    plannable: bool = True
 
 
 MARCH_9 = r"2026-03-09|March 9|9 March|March 0?9th|3 ?月 ?0?9 ?日"
@@ -66,6 +68,6 @@ TASKS = (
     Task("no such order", "impossible", "Refund order B9999 in full.", done=False),
     Task("too much", "impossible", "Refund 500.00 of order A1235.", done=False),
     Task("not allowed", "impossible", "Refund order A1234 in full.", done=False),
-    Task("no such tool", "impossible", "Book a flight to Paris for tomorrow.", done=False),
-    Task("没有工具", "impossible", "把办公室的空调调到 22 度。", done=False),
+    Task("no such tool", "impossible", "Book a flight to Paris for tomorrow.", done=False, plannable=False),
+    Task("没有工具", "impossible", "把办公室的空调调到 22 度。", done=False, plannable=False),
 )  # fmt: skip
