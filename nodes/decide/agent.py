@@ -8,6 +8,7 @@ from typing import Any
 from checkpoints import StepEntry
 from graph.plan import AgentStep, Sources
 from nodes.decide.filling import repetition
+from nodes.endpoint.inner_schema import as_part
 from nodes.replies import BadReply, fitting_answer
 from tools import RegisteredTool
 
@@ -41,19 +42,28 @@ class Turn:
 
 def next_schema(step: AgentStep, tools: Sequence[RegisteredTool]) -> dict[str, Any]:
     """The shape of the next turn: one tool with its arguments, or the result. Without tools, the result."""
-    result = _closed({"result": _result_schema(step)})
+    wanted, shared = as_part(_result_schema(step), "result")
+    result = _closed({"result": wanted})
     if not tools:
-        return result
-    calls = [_closed({"tool": {"enum": [tool.name]}, "args": _arguments(tool)}) for tool in tools]
-    shared = {key: part for tool in tools for key, part in tool.args_schema.get("$defs", {}).items()}
+        return _with_shared(result, [shared])
+    parts = [as_part(_arguments(tool), f"tool{at}") for at, tool in enumerate(tools, 1)]
+    calls = [
+        _closed({"tool": {"enum": [tool.name]}, "args": args})
+        for tool, (args, _) in zip(tools, parts, strict=True)
+    ]
     whole = _closed({_WRAPPED: {"anyOf": [*calls, result]}})
-    return {**whole, "$defs": shared} if shared else whole
+    return _with_shared(whole, [shared, *(own for _, own in parts)])
 
 
 def _result_schema(step: AgentStep) -> dict[str, Any]:
     if step.choices is not None:
         return {"enum": list(step.choices)}
     return step.output_schema if step.output_schema is not None else {"type": "string"}
+
+
+def _with_shared(whole: dict[str, Any], definitions: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    shared = {name: part for each in definitions for name, part in each.items()}
+    return {**whole, "$defs": shared} if shared else whole
 
 
 def _closed(properties: dict[str, Any]) -> dict[str, Any]:
@@ -66,9 +76,7 @@ def _closed(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def _arguments(tool: RegisteredTool) -> dict[str, Any]:
-    return {
-        key: part for key, part in tool.args_schema.items() if key not in ("$defs", "description", "title")
-    }
+    return {key: part for key, part in tool.args_schema.items() if key not in ("description", "title")}
 
 
 def read_next(step: AgentStep, answer: Mapping[str, Any]) -> Action | Finish:

@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from graph.plan import LlmStep, Sources, StepStatus
 from nodes.books import charged
 from nodes.decide.answering import made_up_fault
+from nodes.endpoint.inner_schema import as_part
 from nodes.endpoint.objects import object_of, said
 from nodes.endpoint.request import speaks_openai
 from nodes.endpoint.strict import without_absent
@@ -70,17 +71,20 @@ def _form_of(step: LlmStep, model: BaseChatModel) -> Form | None:
 
 
 def _is_object(step: LlmStep) -> bool:
+    """Whether the step's result is an object: so its schema says, or it names neither a type nor values."""
     schema = step.output_schema or {}
-    return schema.get("type", "object") == "object"
+    return schema.get("type", "string" if {"enum", "const"} & schema.keys() else "object") == "object"
 
 
 def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
-    return {
+    part, shared = as_part(schema, NAME)
+    whole = {
         "type": "object",
-        "properties": {NAME: schema},
+        "properties": {NAME: part},
         "required": [NAME],
         "additionalProperties": False,
     }
+    return {**whole, "$defs": shared} if shared else whole
 
 
 async def _asked(
