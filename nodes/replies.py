@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from jsonschema.exceptions import best_match
 from langchain_core.messages import AIMessage
+from referencing.exceptions import Unresolvable
 
 from graph.plan import AgentStep, LlmStep, json_fault
 from graph.plan.json_schema import schema_fault, validator_of
@@ -172,8 +173,8 @@ def fitting(value: T, schema: Mapping[str, Any]) -> T:
     judged: Any = value
     try:
         fault = best_match(validator_of(schema).iter_errors(judged))
-    except RecursionError:
-        raise BadReply("the schema asked for refers to itself without an end") from None
+    except (RecursionError, Unresolvable):
+        raise BadReply("the schema asked for refers to what is not in it, or has no end") from None
     if fault is not None:
         raise BadReply(f"{fault.json_path}: {fault.message[:_FAULT_CHARS]}")
     return value
