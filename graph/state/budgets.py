@@ -56,7 +56,7 @@ class BudgetSettings(BaseSettings):
             return given
         try:
             return json.loads(given)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"not JSON: {error}") from None
 
     @property

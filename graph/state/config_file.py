@@ -67,7 +67,7 @@ def read_config(known: list[str]) -> dict[str, Any]:
         raise ConfigFault(
             f"cannot read the settings file {path}: {why}; name another with --config"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number may be too long as well
         raise ConfigFault(f"the settings file {path} is no TOML: {error}") from None
     for key in values:
         if key not in known:

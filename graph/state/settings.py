@@ -112,8 +112,10 @@ class Settings(BudgetSettings):
             return cls(**values)
         except ValidationError as error:
             raise SettingsError(_explain(error)) from None
-        except (ConfigFault, PydanticSettingsError) as error:
+        except ConfigFault as error:
             raise SettingsError(str(error)) from None
+        except (PydanticSettingsError, RecursionError) as error:
+            raise SettingsError(f"a setting of the environment is no JSON: {error}") from None
 
     @classmethod
     def settings_customise_sources(
