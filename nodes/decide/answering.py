@@ -11,9 +11,10 @@ ANSWER = "answer"
 """The step's id, with a number behind it where a plan has that already."""
 
 INSTRUCTION = (
-    "Answer the request from the results, briefly, in the request's own language. "
-    "Say so where they do not hold what is asked for."
+    "Answer the request. First copy what answers it out of the results, name and value, then say it in one "
+    "sentence in the language of the request. Say so where the results do not hold it."
 )
+"""Asked to copy first, a small model says what the results hold; else it picks a wrong field of theirs."""
 
 _CODE = re.compile(
     r"(?<![A-Za-z0-9])(?:[A-Za-z]+[-_/]?[0-9]{2,}[A-Za-z0-9_-]*|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)", re.ASCII
