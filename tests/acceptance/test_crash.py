@@ -2,32 +2,18 @@
 
 import contextlib
 import random
-import signal
 import sqlite3
-import subprocess
 import time
 from collections import Counter
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.acceptance.support import (
-    CommandLine,
-    Endpoint,
-    Outcome,
-    Toolbox,
-    by_id,
-    outputs,
-    plan,
-    statuses,
-    step,
-    write,
-)
+from tests.acceptance.command_line import CommandLine, Outcome, kill, outcome_of
+from tests.acceptance.support import plan, statuses, step
 
 pytestmark = pytest.mark.crash
-
 ORDERS = ("A1234", "A1235")
 WRITES = {"refund_A1234", "reply_A1234", "refund_A1235", "reply_A1235"}
 
@@ -95,17 +81,6 @@ def _database_mark(cli: CommandLine) -> tuple[int, ...]:
     return ()
 
 
-def _kill(process: subprocess.Popen[str]) -> None:
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=30)
-
-
-def _ended(process: subprocess.Popen[str]) -> Outcome:
-    out, err = process.communicate(timeout=90)
-    assert "Traceback (most recent call last)" not in err, err
-    return Outcome(process.returncode, out, err)
-
-
 def _until_done(shop: Shop, command: list[str]) -> Outcome:
     """Resume until the run has ended; a run that was killed before it was written down starts anew."""
     for _ in range(3):
@@ -128,10 +103,10 @@ def _killed_at_random(shop: Shop, chance: random.Random, kills: int) -> Outcome:
             time.sleep(0.001)
         time.sleep(chance.choice((0.0, 0.02, 0.1)) + chance.uniform(0, 0.25))
         if process.poll() is None:
-            _kill(process)
+            kill(process)
             command = shop.resume
             continue
-        ended = _ended(process)
+        ended = outcome_of(process)
         if ended.code != 2:
             return ended
         command = shop.start
@@ -178,9 +153,9 @@ def test_killed_right_after_an_effect(cli: CommandLine, *, idempotent: bool) -> 
     while process.poll() is None and not shop.happened() and time.monotonic() < limit:
         time.sleep(0.0005)
     if process.poll() is None:
-        _kill(process)
+        kill(process)
     else:
-        _ended(process)
+        outcome_of(process)
 
     ended = _until_done(shop, shop.resume)
 
@@ -193,135 +168,3 @@ def test_killed_right_after_an_effect(cli: CommandLine, *, idempotent: bool) -> 
         assert ended.code in {0, 3}, ended.text
         told = statuses(ended.document)
         assert all(told[name] in {"succeeded", "unknown"} for name in seen)
-
-
-SLOW_WRITE = '''
-
-@policy(effect="write", idempotent=False)
-@tool
-def slow_write(label: str) -> str:
-    """Do it, and take long to say so."""
-    note("slow_write", "begin", label=label)
-    time.sleep(30)
-    return label
-
-
-@policy(effect="write", idempotent=True)
-@tool
-def slow_safe_write(label: str, key: Annotated[str, IdempotencyKey]) -> str:
-    """Do it under a key; only the first time takes long."""
-    first = not LOG.exists() or "slow_safe_write" not in LOG.read_text("utf-8")
-    note("slow_safe_write", "begin", label=label, key=key)
-    time.sleep(30 if first else 0)
-    return label
-
-
-TOOLS += [slow_write, slow_safe_write]
-'''
-
-
-def _wait_for(toolbox: Toolbox, process: subprocess.Popen[str], tool: str, count: int = 1) -> None:
-    limit = time.monotonic() + 60
-    while len(toolbox.calls(tool, "begin")) < count:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < limit
-        time.sleep(0.01)
-
-
-@pytest.fixture
-def slow(cli: CommandLine, toolbox: Toolbox) -> CommandLine:
-    with toolbox.path.open("a", encoding="utf-8") as module:
-        module.write(SLOW_WRITE)
-    return cli
-
-
-def test_a_kill_inside_a_write_asks_a_person_or_repeats_the_key(slow: CommandLine, toolbox: Toolbox) -> None:
-    steps = plan(
-        step("done", "web_search", {"query": "q"}),
-        step("once", "slow_write", {"label": "once"}, risk="low", depends_on=["done"]),
-        step("keyed", "slow_safe_write", {"label": "keyed"}, risk="low", depends_on=["done"]),
-        write("after", "${once}"),
-    )
-    process = slow.spawn(*slow.run_arguments(steps))
-    _wait_for(toolbox, process, "slow_write")
-    _wait_for(toolbox, process, "slow_safe_write")
-    _kill(process)
-
-    resumed = slow.on("resume", "r1", "--json")
-
-    assert resumed.code == 3, resumed.text
-    told = statuses(resumed.document)
-    assert (told["done"], told["once"], told["keyed"]) == ("succeeded", "unknown", "succeeded")
-    assert len(toolbox.calls("web_search")) == 1
-    assert len(toolbox.calls("slow_write", "begin")) == 1
-    first, second = toolbox.calls("slow_safe_write", "begin")
-    assert first["key"] == second["key"] == by_id(resumed.document)["keyed"]["idempotency_key"]
-    assert toolbox.calls("write_file") == []
-
-
-def test_finished_llm_steps_are_not_asked_again(slow: CommandLine, toolbox: Toolbox) -> None:
-    steps = plan(
-        {"id": "judge", "action": "llm", "instruction": "Say a number that nobody can guess."},
-        step("keyed", "slow_safe_write", {"label": "${judge}"}, risk="low"),
-    )
-    numbers = iter(range(7, 100))
-    with Endpoint(lambda _asked: f"number {next(numbers)}") as endpoint:
-        slow.extra.update(endpoint.environment)
-        process = slow.spawn(*slow.run_arguments(steps))
-        _wait_for(toolbox, process, "slow_safe_write")
-        _kill(process)
-        before = len(endpoint.asked)
-        resumed = slow.on("resume", "r1", "--json")
-
-    assert resumed.code == 0, resumed.text
-    assert before == 1
-    assert outputs(resumed.document) == {"judge": "number 7", "keyed": "number 7"}
-    assert [each["label"] for each in toolbox.calls("slow_safe_write", "begin")] == ["number 7", "number 7"]
-
-
-def test_of_two_processes_that_resume_at_once_one_works(cli: CommandLine, toolbox: Toolbox) -> None:
-    steps = plan(
-        step("a", "web_search", {"query": "q"}),
-        step("nap", "pause", {"seconds": 8, "label": "nap"}, depends_on=["a"]),
-        write("w", "${nap}"),
-    )
-    process = cli.spawn(*cli.run_arguments(steps))
-    _wait_for(toolbox, process, "pause")
-    time.sleep(1)  # what a read gave may be written down with the next batch
-    _kill(process)
-
-    both = [cli.spawn("resume", "r1", "--db", str(cli.database), "--json") for _ in range(2)]
-    ended = [_ended(each) for each in both]
-
-    assert sorted(each.code for each in ended) == [0, 4], [each.text for each in ended]
-    (refused,) = [each for each in ended if each.code == 4]
-    refused.refused(4, naming="r1")
-    assert len(toolbox.calls("web_search")) == 1
-    assert len(toolbox.calls("pause", "begin")) == 2
-    assert len(toolbox.calls("write_file")) == 1
-
-
-def test_a_kill_while_waiting_loses_no_question(cli: CommandLine, toolbox: Toolbox) -> None:
-    steps = plan(
-        write("s1", "one", require_approval=True),
-        step("nap", "pause", {"seconds": 1.5, "label": "nap"}),
-    )
-    process = cli.spawn(*cli.run_arguments(steps))
-    _wait_for(toolbox, process, "pause")
-    _kill(process)
-
-    resumed = cli.on("resume", "r1", "--json")
-    assert resumed.code == 3, resumed.text
-    assert statuses(resumed.document) == {"s1": "waiting", "nap": "succeeded"}
-    assert cli.on("approve", "r1", "s1").code == 0
-    assert [each["content"] for each in toolbox.calls("write_file")] == ["one"]
-
-
-def test_a_run_killed_before_it_was_written_down_is_not_found(cli: CommandLine, tmp_path: Path) -> None:
-    process = cli.spawn(*cli.run_arguments(plan(write("s1"))))
-    _kill(process)
-
-    told = cli.on("resume")
-
-    told.refused(2, naming="r1")
-    assert not (tmp_path / "calls.jsonl").exists()

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.support import CommandLine, Toolbox, by_id, outputs, plan, statuses
+from tests.acceptance.command_line import CommandLine
+from tests.acceptance.support import by_id, outputs, plan, statuses
+from tests.acceptance.toolbox import Toolbox
 from tests.acceptance4.support import each, inner, step
 
 pytestmark = pytest.mark.crash

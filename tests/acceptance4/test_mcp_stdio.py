@@ -11,17 +11,9 @@ from langgraph.types import Command
 
 from graph.build import build_graph
 from graph.plan import PlanError
-from tests.acceptance.support import (
-    CommandLine,
-    Toolbox,
-    given,
-    opened,
-    outputs,
-    plan,
-    statuses,
-    step,
-    thread,
-)
+from tests.acceptance.command_line import CommandLine
+from tests.acceptance.support import given, opened, outputs, plan, statuses, step, thread
+from tests.acceptance.toolbox import Toolbox
 from tests.acceptance4.support import code, each, inner
 from tools.mcp import mcp_tools
 

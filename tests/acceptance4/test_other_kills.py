@@ -1,6 +1,5 @@
 """Killed while it undoes, or inside a part that was planned: each thing once, and no part planned twice."""
 
-import json
 import signal
 import time
 from collections import Counter
@@ -8,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.support import CommandLine, Endpoint, Toolbox, outputs, plan, statuses, step
+from tests.acceptance.command_line import CommandLine
+from tests.acceptance.support import outputs, plan, statuses, step
+from tests.acceptance.toolbox import Toolbox
 from tests.acceptance4.support import part
+from tests.support.openai_server import OpenAIServer, obj
 
 pytestmark = pytest.mark.crash
 
@@ -100,22 +102,21 @@ def test_a_part_that_was_planned_is_not_planned_again(line: CommandLine) -> None
         step(f"s{number}", "act", {"what": f"s{number}"}, depends_on=[f"s{number - 1}"][: number > 0])
         for number in range(3)
     ]
-    reply = json.dumps({"plan": {"steps": steps}})
-    with Endpoint(lambda _asked: reply) as endpoint:
-        line.extra.update(endpoint.environment)
+    with OpenAIServer(obj({"plan": {"steps": steps}})) as server:
+        line.extra.update(server.environment)
         value = plan(
             step("first", "act", {"what": "first"}),
             part("p", "carry on after ${first}", ["act"]),
             step("last", "act", {"what": "last after ${p}"}),
         )
         killed(line, line.run_arguments(value), 3)
-        asked = len(endpoint.asked)
+        asked = len(server.requests)
         assert asked >= 1
 
         ended = line("resume", "r1", "--db", str(line.database), "--json")
 
         assert ended.code == 0, ended.text
-        assert len(endpoint.asked) == asked
+        assert len(server.requests) == asked
     assert order(line) == ["first", "s0", "s1", "s2", "last after did s2"]
     assert effects(line) == Counter(order(line))
     assert outputs(ended.document)["p"] == "did s2"
