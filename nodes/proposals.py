@@ -12,7 +12,7 @@ from nodes.decide.answering import with_answer
 from nodes.decide.needless import forgotten_write, needless_lookups, without_steps
 from nodes.endpoint.mending import mended
 from nodes.endpoint.plan_reading import meaning_of
-from nodes.endpoint.plan_schema import plan_form
+from nodes.endpoint.plan_schema import plan_form, room_for_steps
 from nodes.endpoint.structured import OUTPUT_REJECTED, afresh, ask_object
 from nodes.models import Ask
 from nodes.narrowing import Needed, can_narrow, needed_tools
@@ -116,7 +116,7 @@ class _Asking:
         self, tools: ToolRegistry, *, redos: int, words: str = ""
     ) -> "Proposal | CallFailed":
         """A proposal with some of the tools; `words` say what was wrong with those before."""
-        form = plan_form(tools, self.session.settings.max_steps, answers=self.answers)
+        form = plan_form(tools, room_for_steps(self.session.settings), answers=self.answers)
         messages = self.request.messages(tools)
         asked = afresh(messages, words) if words else messages
         return await ask_object(self.session, self.how, asked, form, read=self.judging, redos=redos)

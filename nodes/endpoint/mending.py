@@ -1,5 +1,7 @@
 """Slips of small models whose meaning is certain, mended in code and noted; all else goes back."""
 
+import json
+import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -10,6 +12,7 @@ from nodes.endpoint.argument_schema import kinds, options
 from nodes.endpoint.near_json import NotReadable, read_value
 from tools import RegisteredTool, ToolRegistry
 
+_WORD = re.compile(r"\w+")
 _KINDS = (ToolStep, LlmStep, AgentStep, MapStep, PlanStep)
 _KNOWN_FIELDS = frozenset(name for kind in _KINDS for name in kind.model_fields)
 _NULL_SAYS_NOTHING = ("require_approval", "optional", "on_dependency_failure", "verify", "when")
@@ -20,9 +23,10 @@ def mended(plan: Mapping[str, Any], registry: ToolRegistry, known: AbstractSet[s
     """A model's plan with its harmless slips mended; what was done is in its `repairs`.
 
     Mended are a dependency on step 0, or on a step that is not there and that nothing in the step refers
-    to; an unknown field that says nothing; a number where a tool wants text. A write that would lose its
-    only place in the order keeps the dependency, and goes back for it. No slips, because a plan's schema asks
-    for them, are a missing `action`, and null for an argument that the tool needs, which goes into `fill`.
+    to; an unknown field that says nothing; a number where a tool wants text; a lookup that is said twice. A
+    write that would lose its only place in the order keeps the dependency, and goes back for it. No slips,
+    because a plan's schema asks for them, are a missing `action`, and null for an argument that the tool
+    needs, which goes into `fill`.
 
     Args:
         plan: The model's object, of any shape.
@@ -32,13 +36,37 @@ def mended(plan: Mapping[str, Any], registry: ToolRegistry, known: AbstractSet[s
     steps = plan.get("steps")
     if not isinstance(steps, list) or not all(isinstance(step, Mapping) for step in steps):
         return dict(plan)
+    steps, repeated = _without_repeated_lookups(steps, registry)
     ids = [_id(step.get("id")) for step in steps]
     work = [_Mending(dict(step), index, registry, {*ids, *known}) for index, step in enumerate(steps)]
     for each in work:
         each.run()
     before = plan.get("repairs")
-    notes = [*(before if isinstance(before, list) else []), *(note for each in work for note in each.notes)]
+    own = [*repeated, *(note for each in work for note in each.notes)]
+    notes = [*(before if isinstance(before, list) else []), *own]
     return {**plan, "steps": [each.step for each in work], **({"repairs": notes} if notes else {})}
+
+
+def _without_repeated_lookups(
+    steps: list[Mapping[str, Any]], registry: ToolRegistry
+) -> tuple[list[Mapping[str, Any]], list[str]]:
+    """The steps without lookups that are there already and that no step names, and notes of them.
+
+    A small model that has said all there is to say goes on with the same again.
+    """
+    told = [json.dumps({**step, "id": None}, sort_keys=True, ensure_ascii=False) for step in steps]
+    words = {word for text in told for word in _WORD.findall(text)}
+    first: dict[str, str] = {}
+    kept, notes = [], []
+    for step, text in zip(steps, told, strict=True):
+        tool, name = registry.get(str(step.get("tool"))), _id(step.get("id"))
+        before = first.setdefault(text, name)
+        is_lookup, named_by = tool is not None and tool.effect == "read", _WORD.findall(name)
+        if before != name and is_lookup and named_by and words.isdisjoint(named_by):
+            notes.append(f"{name[:40]}: dropped, the same lookup as {before[:40]}")
+        else:
+            kept.append(step)
+    return kept, notes
 
 
 def _id(value: Any) -> str:

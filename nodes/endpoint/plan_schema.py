@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from graph.plan import OnDependencyFailure
+from graph.state import Settings
 from nodes.endpoint.argument_schema import REFERENCE_PATTERN, argument_schema
 from nodes.endpoint.strict import Schema, nullable
 from nodes.endpoint.structured import Form
@@ -15,6 +16,8 @@ MAX_ENUM_VALUES = 1_000
 MAX_DEPTH = 10
 MAX_STEPS = 100
 """More steps than a planner is given room for at once, whatever the limit of a plan."""
+_TOKENS_A_STEP = 50
+"""What one step of a plan takes, or nearly: a model that goes on and on ends before it is cut off."""
 
 _TEXT: Schema = {"type": "string"}
 _TOOL: Schema = {"$ref": "#/$defs/tool"}
@@ -72,6 +75,11 @@ def plan_form(registry: ToolRegistry, max_steps: int, *, answers: bool) -> Form:
     if not within_limits(schema):
         schema = _reply([_any_tool_step(), *free], shared, max_steps, answers=answers)
     return Form("plan", schema, strict=within_limits(schema), told=_TOLD)
+
+
+def room_for_steps(settings: Settings) -> int:
+    """How many steps of a plan an answer has room for."""
+    return max(1, min(settings.max_steps, settings.max_output_tokens // _TOKENS_A_STEP))
 
 
 def reads_first(registry: ToolRegistry) -> list[RegisteredTool]:

@@ -6,7 +6,7 @@ import pytest
 
 from nodes.endpoint.mending import mended
 from tests.endpoint.office import Office, steps_of
-from tests.support.openai_server import OpenAIServer, obj
+from tests.support.openai_server import OpenAIServer, Reply, obj
 
 REGISTRY = Office().tools()
 
@@ -164,3 +164,46 @@ def test_an_empty_list_to_go_over_is_no_stranger() -> None:
     (step,), notes = mend(given)
     assert step == given
     assert notes == []
+
+
+def test_a_lookup_that_is_said_again_is_dropped_where_nothing_names_it() -> None:
+    again = [search(f"s{n}") for n in range(3, 20)]
+    steps, notes = mend(search("s1"), write("s2", "${s1}"), *again)
+    assert [step["id"] for step in steps] == ["s1", "s2"]
+    assert len(notes) == len(again)
+    assert notes[0] == "s3: dropped, the same lookup as s1"
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [search("s1"), search("s2", args={"query": "other"})],
+        [search("s1"), search("s2"), write("s3", "${s2}")],
+        [search("s1"), search("s2"), write("s3", depends_on=["s2"])],
+        [search("查1"), search("查2"), write("s3", "结果是${查2}")],
+        [search("a-1"), search("a-2"), write("s3", "${steps['a-2']}")],
+        [search("s1"), search("s2", when="s1 == 'x'")],
+        [write("s1"), write("s2")],
+        [search("s1"), search("s1")],
+        [search("--"), search("++")],
+    ],
+)
+def test_what_may_be_another_step_is_kept(steps: list[dict[str, Any]]) -> None:
+    kept, _notes = mend(*steps)
+    assert [step["id"] for step in kept] == [step["id"] for step in steps]
+
+
+async def test_a_model_that_goes_on_and_on_ends_before_its_answer_is_cut_off() -> None:
+    def reply(body: dict[str, Any]) -> Reply:
+        schema = body["response_format"]["json_schema"]["schema"]
+        (plan,) = (
+            k["properties"]["plan"] for k in schema["properties"]["reply"]["anyOf"] if "plan" in k["required"]
+        )
+        most = plan["properties"]["steps"]["maxItems"]
+        assert most == 20
+        return obj({"plan": {"steps": [search(f"s{n}") for n in range(1, most + 1)]}})
+
+    with OpenAIServer(reply) as server:
+        result = await Office().run(server, word_answers=False, max_output_tokens=1_000)
+    assert steps_of(result) == ["s1:succeeded"]
+    assert len(result["plan"]["repairs"]) == 19

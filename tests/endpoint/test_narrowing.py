@@ -55,7 +55,7 @@ async def run(
     with OpenAIServer(replies) as server:
         chosen = {"backoff_base": 0, "word_answers": False, **settings}
         graph = build_graph(tools=tools(made, names), models=server.model(), settings=chosen)
-        wish: Json = {"goal": GOAL} if plan is None else {"plan": plan}
+        wish: Any = {"goal": GOAL} if plan is None else {"plan": plan}
         return await graph.ainvoke(wish), server, made
 
 
