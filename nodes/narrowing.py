@@ -16,6 +16,9 @@ from tools import CallFailed, ToolRegistry
 FEWEST = 5
 """With fewer tools there is nothing to narrow down."""
 
+_MAX_TOKENS = 300
+"""A sentence and some names: a small model that rambles on is cut off."""
+
 CHOOSER = """Somebody asks for something. Say in one sentence what is asked for and whether one of the tools
 below does that. Then name the tools that are needed, none when no tool does what is asked for.
 
@@ -51,7 +54,7 @@ async def needed_tools(
         chosen = dict.fromkeys(fitting(answer, schema)["tools"])
         return Needed(ToolRegistry({name: registry[name] for name in chosen}), answer["reason"])
 
-    how = replace(how, on_redo=lambda _why: None)  # what goes back here is no plan
+    how = replace(how, max_tokens=_MAX_TOKENS, on_redo=lambda _why: None)  # what goes back here is no plan
     return await ask_object(session, how, messages, Form.of(schema, "tools"), read=read, redos=0)
 
 

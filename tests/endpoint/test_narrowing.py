@@ -79,6 +79,7 @@ async def test_after_all_but_one_of_its_tries_a_model_plans_with_the_tools_that_
     assert [each["role"] for each in last["messages"]] == ["system", "user"]
     properties = choice["response_format"]["json_schema"]["schema"]["properties"]
     assert list(properties) == ["reason", "tools"]
+    assert choice["max_completion_tokens"] == 300
     assert all(name in choice["messages"][0]["content"] for name in NAMES)
     assert choice["messages"][-1]["content"] == GOAL
 
