@@ -52,6 +52,11 @@ def test_what_cannot_be_planned_is_said(toolbox: Toolbox) -> None:
     assert toolbox.calls() == []
 
 
+def plans_asked_for(prompts: list[str]) -> list[str]:
+    """Without the question which tools are needed, which comes before the last plan."""
+    return [prompt for prompt in prompts if prompt.startswith("You plan work")]
+
+
 def test_a_plan_with_problems_goes_back_to_the_planner(toolbox: Toolbox) -> None:
     wrong = plan(step("s1", "web_serch", {"query": "q"}), goal="find q")
     right = plan(step("s1", "web_search", {"query": "q"}), goal="find q")
@@ -60,7 +65,7 @@ def test_a_plan_with_problems_goes_back_to_the_planner(toolbox: Toolbox) -> None
     result = build(toolbox, models={"planner": model}).invoke({"goal": "find q", "plan": None})
 
     assert result["status"] == "succeeded"
-    assert len(model.prompts) == 3
+    assert len(plans_asked_for(model.prompts)) == 3
     assert "web_serch" in model.prompts[1]
     assert len(toolbox.calls()) == 1
 
@@ -72,7 +77,7 @@ def test_a_planner_that_never_learns_is_stopped(toolbox: Toolbox) -> None:
 
     assert result["status"] == "failed"
     assert "web_serch" in str(result["reason"])
-    assert len(model.prompts) == 3
+    assert len(plans_asked_for(model.prompts)) == 3
     assert toolbox.calls() == []
 
 

@@ -67,7 +67,9 @@ async def test_a_model_plans_with_the_tools_of_servers_and_an_agent_calls_them(t
     async with mcp_tools(servers) as tools:
         with OpenAIServer([obj(planned)]) as server:
             graph = build_graph(
-                tools=tools, models=server.model(), settings={**SETTINGS, "validation": "off"}
+                tools=tools,
+                models=server.model(),
+                settings={**SETTINGS, "validation": "off", "word_answers": False},
             )
             done = await graph.ainvoke(GOAL)
             sent = json.dumps(server.requests[0])
@@ -81,7 +83,9 @@ async def test_a_model_plans_with_the_tools_of_servers_and_an_agent_calls_them(t
         }
         with OpenAIServer([calls(call("find_order", {"number": "A1"})), text("it is A1")]) as server:
             graph = build_graph(
-                tools=tools, models=server.model(), settings={**SETTINGS, "validation": "off"}
+                tools=tools,
+                models=server.model(),
+                settings={**SETTINGS, "validation": "off", "word_answers": False},
             )
             done = await graph.ainvoke(_given(agent))
         assert (done["status"], done["answer"]) == ("succeeded", "it is A1")
