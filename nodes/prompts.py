@@ -90,8 +90,7 @@ def replanner_messages(
     settings: Settings,
 ) -> list[BaseMessage]:
     """What the replanner sees: the plan, the digests of what is done, and why the rest is not."""
-    facts = "\n".join(data_block(step, result, settings.digest_chars) for step, result in done.items())
-    failed = "\n".join(data_block(step, why, settings.digest_chars) for step, why in failures.items())
+    facts, failed = _blocks(done, settings), _blocks(failures, settings)
     text = (
         f"{REPLANNER}{_DATA}\n\nGoal: {plan.goal}\n\nThe plan, revision {plan.revision}:\n"
         f"{json.dumps([_brief(s) for s in plan.steps if not is_answer(s)], ensure_ascii=False)}\n\n"
@@ -102,8 +101,12 @@ def replanner_messages(
 
 def lost_goal(goal: str, failures: Mapping[str, str], settings: Settings) -> str:
     """The goal and what did not lead to it, without the plan: for who only says which tools are needed."""
-    failed = "\n".join(data_block(step, why, settings.digest_chars) for step, why in failures.items())
+    failed = _blocks(failures, settings)
     return f"{goal}\n\nTried in vain, by a wrong tool or with a wrong value ({_DATA}):\n{failed}"
+
+
+def _blocks(told: Mapping[str, Any], settings: Settings) -> str:
+    return "\n".join(data_block(step, value, settings.digest_chars) for step, value in told.items())
 
 
 def _brief(step: Step) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 
-from graph.plan import JSON, AgentStep, LlmStep, MapStep, Plan, Sources, Step, ToolStep
+from graph.plan import JSON, LlmStep, MapStep, Plan, Sources, Step, ToolStep
 from tools import RegisteredTool
 
 ANSWER = "answer"
@@ -66,7 +66,7 @@ def made_up_fault(answer: JSON, sources: Sources) -> str | None:
 
 
 def _only_tells(step: Step, tools_of: Tools) -> bool:
-    if isinstance(step, (LlmStep, AgentStep)) and not step.own_tools:
+    if isinstance(step, LlmStep):
         return True
     inner = step.step if isinstance(step, MapStep) else step
     tools = tools_of(inner)

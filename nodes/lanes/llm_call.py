@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from graph.plan import LlmStep, Sources, StepStatus
 from nodes.books import charged
-from nodes.decide.answering import made_up_fault
+from nodes.decide.answering import is_answer, made_up_fault
 from nodes.endpoint.inner_schema import as_part
 from nodes.endpoint.objects import object_of, said
 from nodes.endpoint.request import speaks_openai
@@ -55,7 +55,7 @@ async def run_llm(run: StepRun, step: LlmStep, instruction: str) -> Result:
 async def _expectation(run: StepRun, step: LlmStep, instruction: str) -> Expects:
     """What the plan expects of the result; and that what a person is told makes nothing up."""
     expects = await expectation(run.session, run.work)
-    if step.role != "reporter":
+    if not is_answer(step):
         return expects
     sources = Sources(run.board.plan.goal, instruction, await inputs_of(run.session, step))
     return lambda result: made_up_fault(result, sources) or expects(result)
