@@ -10,13 +10,18 @@ from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012, Schema
 
+from graph.plan.schema_patterns import in_time
+
 _NOTHING_ELSE: Registry[Schema] = Registry()
 _MAX_DEPTH = 100
 
 
 def validator_of(schema: Mapping[str, Any]) -> Validator:
-    """Return a validator that resolves references within the schema and nowhere else."""
-    kind = validator_for(schema, default=Draft202012Validator)
+    """Return a validator that resolves references within the schema and nowhere else.
+
+    A value over which a pattern takes too long does not fit.
+    """
+    kind = in_time(validator_for(schema, default=Draft202012Validator))
     return kind(schema, registry=_NOTHING_ELSE)
 
 

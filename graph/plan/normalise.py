@@ -19,7 +19,7 @@ ACTIONS: Mapping[str, StepModel] = {
 _NULL_IS_ABSENT = frozenset(
     {
         *("title", "depends_on", "when", "expect", "fallback", "compensate", "timeout", "max_attempts"),
-        *("args", "fill", "output_schema", "choices", "token_budget", "max_iterations"),
+        *("args", "fill", "output_schema", "choices", "role", "token_budget", "max_iterations"),
         *("min_success", "sub_steps"),
     }
 )

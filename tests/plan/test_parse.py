@@ -56,7 +56,15 @@ def test_a_structure_that_repeats_itself_without_end_is_a_problem() -> None:
 def test_harmless_variants_are_normalised() -> None:
     plan = plan_of(
         {"id": 1, "action": "tool", "tool": "read", "args": None, "depends_on": None, "title": None},
-        {"id": " b ", "action": "llm", "instruction": "x", "depends_on": "1", "args": None, "when": None},
+        {
+            "id": " b ",
+            "action": "llm",
+            "instruction": "x",
+            "depends_on": "1",
+            "args": None,
+            "role": None,
+            "when": None,
+        },
         {"id": "c", "action": "tool", "tool": "read", "args": '{"q": "x"}', "depends_on": [1, " b ", "b"]},
     )
     assert [(step.id, step.depends_on) for step in plan.steps] == [

@@ -1,5 +1,6 @@
 """However strange a file of templates is, it is named, and the others work."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,21 @@ def test_a_regular_expression_that_is_too_much(tmp_path: Path, regex: str) -> No
     strange = {**GREETING, "name": "strange"}
     refused(tmp_path, {**strange, "match": [{"regex": regex}]}, "no regular expression")
     refused(tmp_path, {**strange, "params": {"x": {"pattern": regex}}}, "no regular expression")
+
+
+@pytest.mark.timeout(20)
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    write(tmp_path, "good", GREETING)
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "sub.yaml").mkdir()
+
+    library = load_templates([tmp_path])
+
+    assert "greeting" in library.templates
+    assert [(Path(each.path).name, each.message) for each in library.problems] == [
+        ("pipe.yaml", "is no file"),
+        ("sub.yaml", "is no file"),
+    ]
 
 
 def test_a_folder_whose_name_no_system_takes(tmp_path: Path) -> None:

@@ -89,6 +89,8 @@ def _load_folder(folder: Path) -> tuple[dict[str, Template], list[TemplateProble
 
 def _read_file(path: Path) -> Template:
     try:
+        if path.exists() and not path.is_file():
+            raise TemplateError("is no file")
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
         text = raw.decode("utf-8-sig")

@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from graph.plan.json_values import JSON, json_fault, json_type
-from graph.plan.templates.rules import BAD_REGEX
+from graph.plan.patterns import compiled, fits
 
 _INT = re.compile(r"[+-]?\d{1,30}")
 _NUMBER = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,30})?")
@@ -35,10 +35,7 @@ class Param(BaseModel):
         if self.pattern is not None:
             if self.type != "str":
                 raise ValueError("pattern goes with type: str only")
-            try:
-                re.compile(self.pattern)
-            except BAD_REGEX as error:
-                raise ValueError(f"pattern is no regular expression: {error}") from None
+            compiled(self.pattern)
         if not self.required and self.default is not None:
             self.read(self.default)
         return self
@@ -72,7 +69,7 @@ class Param(BaseModel):
             raise ValueError(fault)
         if self.choices is not None:
             return _choice(text, self.choices)
-        if self.pattern is not None and not re.fullmatch(self.pattern, text):
+        if self.pattern is not None and not fits(self.pattern, text):
             raise ValueError(f"{text[:80]!r} does not fit the pattern {self.pattern}")
         return text
 

@@ -7,8 +7,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-BAD_REGEX = (re.error, RecursionError, OverflowError)
-"""How a regular expression is refused: two of them are for those that are nested or repeated too much."""
+from graph.plan.patterns import PatternError, compiled, groups_found
 
 MAX_GOAL_CHARS = 2000
 """Longer goals are never matched by rule: they are more than one frequent task."""
@@ -39,21 +38,23 @@ class Rule(BaseModel):
         if any(not words or any(not word.strip() for word in words) for words in self.keywords):
             raise ValueError("a keyword is empty")
         if self.regex is not None:
-            try:
-                _compiled(self.regex)
-            except BAD_REGEX as error:
-                raise ValueError(f"regex is no regular expression: {error}") from None
+            compiled(self.regex, ignore_case=True)
         return self
 
     @property
     def groups(self) -> frozenset[str]:
         """The parameters that the rule can give."""
-        return frozenset() if self.regex is None else frozenset(_compiled(self.regex).groupindex)
+        return (
+            frozenset()
+            if self.regex is None
+            else frozenset(compiled(self.regex, ignore_case=True).groupindex)
+        )
 
     def captures(self, goal: str) -> dict[str, str] | None:
         """The texts of the groups when the rule fits this goal, else None.
 
-        A goal in which the expression finds different things (two order numbers) does not fit.
+        A goal in which the expression finds different things (two order numbers) does not fit, nor does one
+        over which it takes too long.
         """
         if len(goal) > MAX_GOAL_CHARS:
             return None
@@ -62,17 +63,11 @@ class Rule(BaseModel):
             return None
         if self.regex is None:
             return {}
-        found = [_groups(match) for match in _compiled(self.regex).finditer(text)]
+        try:
+            found = groups_found(self.regex, text)
+        except PatternError:
+            return None
         return found[0] if found and all(each == found[0] for each in found) else None
-
-
-def _groups(match: re.Match[str]) -> dict[str, str]:
-    return {name: text for name, text in match.groupdict().items() if text is not None}
-
-
-@lru_cache(maxsize=1024)
-def _compiled(regex: str) -> re.Pattern[str]:
-    return re.compile(regex, re.IGNORECASE)
 
 
 def _occurs(word: str, text: str) -> bool:

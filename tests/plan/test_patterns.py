@@ -1,0 +1,84 @@
+"""A regular expression that comes from elsewhere finds what Python's finds, and never takes hours over it."""
+
+import re
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema.validators import Draft202012Validator
+
+from graph.plan.json_schema import validator_of
+from graph.plan.patterns import PatternError, compiled, fits, is_found
+from graph.plan.templates import Param, Rule
+
+SLOW = "^(a|aa)+$"
+LONG = "a" * 60 + "!"
+PATTERNS = ["^a", "a.b", r"\d{2,}", "^[a-c]+$", "(?i)B", "a|b|^$", r"\w-\w", "(?=.*b)a", "^x-"]
+TEXTS = st.text("abBx-12 ", max_size=8)
+
+
+@given(pattern=st.sampled_from(PATTERNS), text=TEXTS)
+def test_it_finds_what_pythons_own_finds(pattern: str, text: str) -> None:
+    assert is_found(pattern, text) == (re.search(pattern, text) is not None)
+    assert fits(pattern, text) == (re.fullmatch(pattern, text) is not None)
+
+
+@given(
+    schema=st.fixed_dictionaries(
+        {},
+        optional={
+            "pattern": st.sampled_from(PATTERNS),
+            "properties": st.dictionaries(
+                st.sampled_from(["a", "x-1"]), st.sampled_from([True, {"type": "string"}])
+            ),
+            "patternProperties": st.dictionaries(
+                st.sampled_from(PATTERNS), st.sampled_from([True, False, {"type": "string"}]), max_size=2
+            ),
+            "additionalProperties": st.sampled_from([True, False, {"type": "number"}]),
+        },
+    ),
+    value=TEXTS | st.dictionaries(TEXTS, st.integers(0, 9) | TEXTS, max_size=4) | st.none(),
+)
+def test_a_schema_judges_as_jsonschemas_own_does(schema: dict[str, Any], value: Any) -> None:
+    own = Draft202012Validator(schema)
+    ours = validator_of(schema)
+    assert ours.is_valid(value) == own.is_valid(value)
+    assert {error.json_path for error in ours.iter_errors(value)} == {
+        error.json_path for error in own.iter_errors(value)
+    }
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"pattern": SLOW}, LONG),
+        ({"patternProperties": {SLOW: {}}}, {LONG: 1}),
+        ({"additionalProperties": False, "patternProperties": {SLOW: {}}}, {LONG: 1}),
+        ({"properties": {"a": {"items": {"pattern": SLOW}}}}, {"a": [LONG]}),
+    ],
+)
+def test_a_value_over_which_a_pattern_takes_too_long_does_not_fit(
+    schema: dict[str, Any], value: Any
+) -> None:
+    began = time.monotonic()
+    told = [error.message for error in validator_of(schema).iter_errors(value)]
+    assert any(SLOW in each and "takes too long over this text" in each for each in told)
+    assert time.monotonic() - began < 60, "the search was not ended"
+
+
+def test_a_parameter_over_which_its_pattern_takes_too_long_is_refused() -> None:
+    with pytest.raises(ValueError, match="takes too long over this text"):
+        Param(pattern=SLOW).read(LONG)
+
+
+def test_a_rule_that_takes_too_long_over_a_goal_does_not_fit_it() -> None:
+    assert Rule(regex=SLOW).captures(LONG) is None
+    assert Rule(regex=SLOW).captures("aaa") == {}
+
+
+@pytest.mark.parametrize("bad", ["(", "a{99999999999}", "(" * 5000 + ")" * 5000, "(?P<1>a)"])
+def test_what_is_no_regular_expression_is_said_to_be_none(bad: str) -> None:
+    with pytest.raises(PatternError, match="is no regular expression"):
+        compiled(bad)
