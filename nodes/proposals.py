@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage
 
 from graph.plan import Plan, PlanProblem, Sources, json_fault, parse_plan
 from nodes.decide.answering import with_answer
-from nodes.decide.needless import forgotten_write, needless_lookups, without_steps
+from nodes.decide.needless import forgotten_write, needless_lookups, said_unneeded, without_steps
 from nodes.endpoint.mending import mended
 from nodes.endpoint.plan_reading import meaning_of
 from nodes.endpoint.plan_schema import plan_form, room_for_steps
@@ -169,13 +169,17 @@ class _Judging:
         if meaning.plan is None:
             return Proposal(answer=meaning.answer, cannot=meaning.cannot)
         given = {key: value for key, value in meaning.plan.items() if key != "repairs"}
-        return self._plan(given)
+        return self._plan(given, meaning.needs)
 
-    def _plan(self, given: dict[str, Any]) -> Proposal:
+    def _plan(self, given: dict[str, Any], needs: frozenset[str] | None) -> Proposal:
         plan, problems = self._checked(given)
         again = self.repeats > 0
         if plan is not None and problems:
-            self.spare = self._without_needless(given, plan, problems) or self.spare
+            needless = needless_lookups(plan, problems, self.tools)
+            rest = self._without(given, needless)
+            self.spare = rest or self.spare
+            if rest is not None and said_unneeded(plan, needless, needs):
+                return rest
         if again and self.spare is not None:
             return self.spare
         if plan is None or problems:
@@ -186,10 +190,7 @@ class _Judging:
         self._question(plan)
         return Proposal(plan=plan)
 
-    def _without_needless(
-        self, given: dict[str, Any], plan: Plan, problems: Sequence[PlanProblem]
-    ) -> Proposal | None:
-        needless = needless_lookups(plan, problems, self.tools)
+    def _without(self, given: dict[str, Any], needless: frozenset[str]) -> Proposal | None:
         if not needless or not _is_list_of_objects(given.get("steps")):
             return None
         rest, problems = self._checked(without_steps(given, needless))

@@ -1,7 +1,5 @@
 """Slips of small models whose meaning is certain, mended in code and noted; all else goes back."""
 
-import json
-import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -10,9 +8,9 @@ from typing import Any
 from graph.plan import AgentStep, LlmStep, MapStep, PlanStep, ToolStep, references
 from nodes.endpoint.argument_schema import kinds, options
 from nodes.endpoint.near_json import NotReadable, read_value
+from nodes.endpoint.repeated import id_of, without_repeated_lookups
 from tools import RegisteredTool, ToolRegistry
 
-_WORD = re.compile(r"\w+")
 _KINDS = (ToolStep, LlmStep, AgentStep, MapStep, PlanStep)
 _KNOWN_FIELDS = frozenset(name for kind in _KINDS for name in kind.model_fields)
 _NULL_SAYS_NOTHING = ("require_approval", "optional", "on_dependency_failure", "verify", "when")
@@ -36,8 +34,8 @@ def mended(plan: Mapping[str, Any], registry: ToolRegistry, known: AbstractSet[s
     steps = plan.get("steps")
     if not isinstance(steps, list) or not all(isinstance(step, Mapping) for step in steps):
         return dict(plan)
-    steps, repeated = _without_repeated_lookups(steps, registry)
-    ids = [_id(step.get("id")) for step in steps]
+    steps, repeated = without_repeated_lookups(steps, registry)
+    ids = [id_of(step.get("id")) for step in steps]
     work = [_Mending(dict(step), index, registry, {*ids, *known}) for index, step in enumerate(steps)]
     for each in work:
         each.run()
@@ -45,32 +43,6 @@ def mended(plan: Mapping[str, Any], registry: ToolRegistry, known: AbstractSet[s
     own = [*repeated, *(note for each in work for note in each.notes)]
     notes = [*(before if isinstance(before, list) else []), *own]
     return {**plan, "steps": [each.step for each in work], **({"repairs": notes} if notes else {})}
-
-
-def _without_repeated_lookups(
-    steps: list[Mapping[str, Any]], registry: ToolRegistry
-) -> tuple[list[Mapping[str, Any]], list[str]]:
-    """The steps without lookups that are there already and that no step names, and notes of them.
-
-    A small model that has said all there is to say goes on with the same again.
-    """
-    told = [json.dumps({**step, "id": None}, sort_keys=True, ensure_ascii=False) for step in steps]
-    words = {word for text in told for word in _WORD.findall(text)}
-    first: dict[str, str] = {}
-    kept, notes = [], []
-    for step, text in zip(steps, told, strict=True):
-        tool, name = registry.get(str(step.get("tool"))), _id(step.get("id"))
-        before = first.setdefault(text, name)
-        is_lookup, named_by = tool is not None and tool.effect == "read", _WORD.findall(name)
-        if before != name and is_lookup and named_by and words.isdisjoint(named_by):
-            notes.append(f"{name[:40]}: dropped, the same lookup as {before[:40]}")
-        else:
-            kept.append(step)
-    return kept, notes
-
-
-def _id(value: Any) -> str:
-    return str(value).strip()
 
 
 @dataclass
@@ -111,7 +83,7 @@ class _Mending:
             self.step.pop("options", None)
 
     def _note(self, what: str) -> None:
-        self.notes.append(f"{_id(self.step.get('id'))}: {what}")
+        self.notes.append(f"{id_of(self.step.get('id'))}: {what}")
 
     def _tool(self) -> RegisteredTool | None:
         name = self.step.get("tool")
@@ -141,13 +113,13 @@ class _Mending:
             for expression in references(part)
             for name in expression.step_ids
         }
-        missing = [dep for dep in listed if _id(dep) not in self.ids and _id(dep) not in needed]
+        missing = [dep for dep in listed if id_of(dep) not in self.ids and id_of(dep) not in needed]
         kept = [dep for dep in listed if dep not in missing]
         placed = bool(kept) or bool(needed & self.ids) or self.index == 0 or not self._writes()
         dropped = [dep for dep in missing if placed or _is_step_zero(dep)]
         if dropped:
             self.step["depends_on"] = [dep for dep in listed if dep not in dropped]
-            names = ", ".join(repr(_id(dep)[:40]) for dep in dropped)
+            names = ", ".join(repr(id_of(dep)[:40]) for dep in dropped)
             self._note(f"dropped the dependency on {names}, which is no step and which nothing refers to")
 
     def _writes(self) -> bool:
@@ -211,4 +183,4 @@ def _decoded(args: Any) -> Any:
 
 
 def _is_step_zero(dependency: Any) -> bool:
-    return _id(dependency).casefold().strip("step_- ") == "0"
+    return id_of(dependency).casefold().strip("step_- ") == "0"

@@ -16,11 +16,15 @@ _ONE_OF_THREE = (
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a planner says. Exactly one is set; `plan` is its object, not judged yet."""
+    """What a planner says: exactly one of plan, answer and cannot; `plan` is its object, not judged yet.
+
+    `needs` are the tools that it said the request needs, before it planned; None when it did not say.
+    """
 
     plan: dict[str, Any] | None = None
     answer: str | None = None
     cannot: str | None = None
+    needs: frozenset[str] | None = None
 
 
 def meaning_of(said: Mapping[str, Any]) -> Meaning:
@@ -38,7 +42,7 @@ def meaning_of(said: Mapping[str, Any]) -> Meaning:
         raise BadReply(_ONE_OF_THREE)
     ((kind, value),) = found.items()
     if kind == "plan":
-        return Meaning(plan=_plan(value))
+        return Meaning(plan=_plan(value), needs=_names(body.get("needs")))
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return Meaning(answer=text) if kind == "answer" else Meaning(cannot=text)
 
@@ -49,6 +53,12 @@ def _plan(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or "steps" not in value:
         raise BadReply("the plan has no list of steps")
     return value
+
+
+def _names(value: Any) -> frozenset[str] | None:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        return None
+    return frozenset(value)
 
 
 def _empty(value: Any) -> bool:

@@ -24,13 +24,19 @@ def tools(made: list[str] | None = None) -> ToolRegistry:
         done.append(f"query {order_id}")
         return {"order_id": order_id, "amount": 40}
 
+    @policy(effect="read", grounded=frozenset({"sku"}))
+    async def query_stock(sku: str) -> Json:
+        """Look an article's stock up."""
+        done.append(f"stock {sku}")
+        return {"sku": sku, "quantity": 3}
+
     @policy(effect="write", risk="low", grounded=frozenset({"order_id"}))
     async def issue_refund(order_id: str) -> str:
         """Pay an order back."""
         done.append(f"refund {order_id}")
         return order_id
 
-    return ToolRegistry.of(query_order, issue_refund)
+    return ToolRegistry.of(query_order, query_stock, issue_refund)
 
 
 def step(step_id: str, tool: str, order: str, *needs: str) -> Json:
@@ -72,6 +78,30 @@ async def test_who_repeats_a_faulty_plan_is_asked_once_without_its_own_words_and
     assert question.startswith(f"{GOAL}\n\nA plan for this was refused:\n- ungrounded_arg in s1")
 
 
+STOCK = {**step("s3", "query_stock", "B9"), "args": {"sku": "B9"}}
+
+
+@pytest.mark.parametrize(
+    ("needs", "calls"),
+    [
+        (["query_order", "issue_refund"], 1),
+        (["query_stock", "issue_refund"], 2),
+        ([], 2),
+        (None, 2),
+        ("all", 2),
+    ],
+)
+async def test_a_made_up_lookup_with_a_tool_that_the_model_said_it_does_not_need_is_left_out_at_once(
+    needs: Any, calls: int
+) -> None:
+    said = {"needs": needs, "plan": {"steps": [LOOK, REFUND, STOCK]}}
+    result, server, made = await run(obj({"reply": said}), plan(LOOK, REFUND))
+    assert (result["status"], made) == ("succeeded", ["query A1", "refund A1"])
+    assert len(server.requests) == calls
+    note = "s3: left out, a lookup by a made-up value whose result nothing uses"
+    assert result["plan"].get("repairs", []) == ([note] if calls == 1 else [])
+
+
 async def test_a_plan_that_comes_when_it_is_asked_for_afresh_is_taken() -> None:
     faulty = plan(step("s1", "issue_refund", "B9"))
     result, server, made = await run(faulty, faulty, plan(LOOK, REFUND))
@@ -99,6 +129,28 @@ async def test_a_lookup_by_a_made_up_value_is_left_out_before_the_plan_is_given_
     assert len(server.requests) == min(repairs + 1, 2)
     (note,) = result["plan"]["repairs"]
     assert note == "s3: left out, a lookup by a made-up value whose result nothing uses"
+
+
+async def test_a_lookup_that_others_only_stand_behind_is_left_out_too() -> None:
+    behind = step("s4", "query_order", "A1", "s3")
+    result, server, made = await run(plan(LOOK, REFUND, MADE_UP, behind), plan_repairs=0)
+    assert (result["status"], made) == ("succeeded", ["query A1", "refund A1"])
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        step("s4", "query_order", "${s3.order_id}", "s3"),
+        {**step("s4", "query_order", "A1", "s3"), "when": "s3.amount > 1"},
+        {**step("s4", "query_order", "A1", "s3"), "args": {"order_id": None}},
+        step("s4", "issue_refund", "A1", "s3"),
+        {"id": "s4", "action": "llm", "instruction": "Sum it up.", "depends_on": ["s3"]},
+    ],
+)
+async def test_a_lookup_that_others_may_take_something_of_is_not_left_out(user: Json) -> None:
+    result, _server, made = await run(plan(LOOK, REFUND, MADE_UP, user), plan_repairs=0)
+    assert (result["status"], made) == ("failed", [])
 
 
 async def test_no_plan_without_what_the_goal_asks_for_is_made_of_a_faulty_one() -> None:

@@ -174,12 +174,34 @@ def test_a_lookup_that_is_said_again_is_dropped_where_nothing_names_it() -> None
     assert notes[0] == "s3: dropped, the same lookup as s1"
 
 
+def test_what_depended_on_a_lookup_that_is_dropped_depends_on_the_one_before() -> None:
+    given = [
+        search("s1"),
+        search("s2"),
+        search("s3", depends_on=["s2"]),
+        write("s4", depends_on=["s3", "s1"]),
+    ]
+    steps, notes = mend(*given, search("s5", depends_on=["s3"], args={"query": "other"}))
+    assert [(step["id"], step["depends_on"]) for step in steps if step["id"] != "s1"] == [
+        ("s4", ["s1"]),
+        ("s5", ["s1"]),
+    ]
+    assert len(notes) == 2
+
+
 @pytest.mark.parametrize(
     "steps",
     [
         [search("s1"), search("s2", args={"query": "other"})],
         [search("s1"), search("s2"), write("s3", "${s2}")],
-        [search("s1"), search("s2"), write("s3", depends_on=["s2"])],
+        [search("s1"), write("s2"), search("s3", depends_on=["s2"])],
+        [search("s1"), write("s2"), search("s3", depends_on=["s2"]), search("s4", depends_on=["s3"])],
+        [search("s1"), search("s2", depends_on=["s9"])],
+        [
+            search("s1"),
+            search("s2", args={"query": None}),
+            search("s3", args={"query": None}, depends_on=["s1"]),
+        ],
         [search("查1"), search("查2"), write("s3", "结果是${查2}")],
         [search("a-1"), search("a-2"), write("s3", "${steps['a-2']}")],
         [search("s1"), search("s2", when="s1 == 'x'")],
