@@ -1,7 +1,7 @@
 """The prompts. Tool output and results are data: delimited, shortened with a visible mark, never obeyed."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -138,11 +138,11 @@ def problems_message(problems: Sequence[PlanProblem], *, afresh: bool = False) -
     return f"This plan cannot run:\n{lines}\nReply with the whole corrected JSON object. {_WAYS_OUT}"
 
 
-def lookups_only(tool: str) -> str:
+def lookups_only(lookups: Iterable[str], tool: str) -> str:
     """The question about a plan that does nothing, for a goal that seems to ask for it."""
     return (
-        f"This plan only looks things up. If the request asks for what {tool} does, reply with the whole "
-        "plan and that step at its end; if not, repeat the plan."
+        f"A plan for this only looked things up with {' and '.join(lookups)}. If the request asks for what "
+        f"{tool} does, make one that ends with {tool}; if not, the same again."
     )
 
 

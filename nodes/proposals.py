@@ -90,7 +90,7 @@ async def propose(
             on_redo=refused,
         ),
         request,
-        _Judging(lambda plan: read(mended(plan, tools, completed)), check, tools),
+        _Judging(lambda plan: mended(plan, tools, completed), read, check, tools),
         answers=role == "planner",
     )
     narrows = settings.plan_repairs > 0 and can_narrow(tools)
@@ -150,6 +150,7 @@ class _Judging:
     keeps from running, or one that was questioned and could run.
     """
 
+    mend: Callable[[dict[str, Any]], dict[str, Any]]
     read: Read
     check: Check
     tools: ToolRegistry
@@ -169,7 +170,7 @@ class _Judging:
         if meaning.plan is None:
             return Proposal(answer=meaning.answer, cannot=meaning.cannot)
         given = {key: value for key, value in meaning.plan.items() if key != "repairs"}
-        return self._plan(given, meaning.needs)
+        return self._plan(self.mend(given), meaning.needs)
 
     def _plan(self, given: dict[str, Any], needs: frozenset[str] | None) -> Proposal:
         plan, problems = self._checked(given)
@@ -177,9 +178,10 @@ class _Judging:
         if plan is not None and problems:
             needless = needless_lookups(plan, problems, self.tools)
             rest = self._without(given, needless)
-            self.spare = rest or self.spare
             if rest is not None and said_unneeded(plan, needless, needs):
-                return rest
+                plan, problems = rest, []
+            elif rest is not None and forgotten_write(rest, rest.goal, self.tools) is None:
+                self.spare = Proposal(plan=rest)
         if again and self.spare is not None:
             return self.spare
         if plan is None or problems:
@@ -190,27 +192,29 @@ class _Judging:
         self._question(plan)
         return Proposal(plan=plan)
 
-    def _without(self, given: dict[str, Any], needless: frozenset[str]) -> Proposal | None:
+    def _without(self, given: dict[str, Any], needless: frozenset[str]) -> Plan | None:
+        """The plan without those steps; None where that is none that can run."""
         if not needless or not _is_list_of_objects(given.get("steps")):
             return None
-        rest, problems = self._checked(without_steps(given, needless))
-        if rest is None or problems or forgotten_write(rest, rest.goal, self.tools) is not None:
-            return None
-        return Proposal(plan=rest)
+        rest, problems = self._checked(self.mend(without_steps(given, needless)))
+        return None if problems else rest
 
     def _checked(self, given: dict[str, Any]) -> tuple[Plan | None, list[PlanProblem]]:
         plan, problems = self.read(given)
         return plan, [*problems, *(self.check(plan) if plan is not None and not problems else ())]
 
     def _question(self, plan: Plan) -> None:
-        """Ask once whether a first plan is to look things up only, when the goal names what a tool does."""
+        """Ask once whether a first plan is to look things up only, when the goal names what a tool does.
+
+        A model that sees such a plan of its own adds to it what else there is.
+        """
         first = plan.author == "planner" and self.spare is None
         tool = forgotten_write(plan, plan.goal, self.tools) if first else None
         if tool is not None:
             self.spare = Proposal(plan=plan)
-            raise BadReply(
-                f"the plan only looks things up, without {tool.name}", words=lookups_only(tool.name)
-            )
+            lookups = [name for step in plan.steps for name in step.tool_names]
+            words = lookups_only(dict.fromkeys(lookups), tool.name)
+            raise BadReply(f"the plan only looks things up, without {tool.name}", words=words, afresh=True)
 
 
 def _is_list_of_objects(steps: Any) -> bool:

@@ -11,10 +11,13 @@ from graph.plan import (
     History,
     Plan,
     PlanProblem,
+    Step,
     StepStatus,
+    ToolStep,
     check_plan,
     merge_replan,
     parse_plan,
+    with_own_ids,
     without_needless,
 )
 from graph.state import Dispatch, GraphState
@@ -70,7 +73,7 @@ async def replanner(state: GraphState, runtime: Runtime[None]) -> dict[str, Any]
         session,
         "replanner",
         Request(lost_goal(plan.goal, failures, session.settings), messages),
-        read=_read(plan, history, _not_taken(board)),
+        read=_read(plan, history, _not_taken(board), session.engine.registry),
         check=lambda new: check_plan(new, session.engine.registry, session.settings.plan_limits, history),
         completed=frozenset(history.completed),
     )
@@ -97,7 +100,11 @@ def _not_taken(board: Board) -> frozenset[str]:
     return frozenset(s for s, status in board.statuses.items() if status is StepStatus.NOT_TAKEN)
 
 
-def _read(old: Plan, history: History, not_taken: Set[str]) -> Read:
+def _read(old: Plan, history: History, not_taken: Set[str], registry: ToolRegistry) -> Read:
+    def looks_up(step: Step) -> bool:
+        tool = registry.get(step.tool) if isinstance(step, ToolStep) else None
+        return tool is not None and tool.effect == "read"
+
     def read(said: dict[str, Any]) -> tuple[Plan | None, tuple[PlanProblem, ...]]:
         told: dict[str, Any] = {key: said[key] for key in ("assumptions", "repairs") if key in said}
         body: dict[str, Any] = {"goal": old.goal, "params": old.params, "steps": said.get("steps"), **told}
@@ -105,6 +112,7 @@ def _read(old: Plan, history: History, not_taken: Set[str]) -> Read:
         proposal, problems = parse_plan(body, goal=old.goal, plan_id=old.plan_id, author="replanner")
         if proposal is None:
             return None, problems
+        proposal = with_own_ids(old, proposal, set(history.completed), looks_up)
         merged = merge_replan(old, proposal, set(history.completed))
         merged = without_needless(merged, untaken, set(history.completed))
         if len(merged.steps) == len(history.completed):

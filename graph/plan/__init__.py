@@ -27,7 +27,7 @@ from graph.plan.references import (
 )
 from graph.plan.renaming import can_be_named
 from graph.plan.render import to_mermaid, to_text
-from graph.plan.revise import PlanDiff, diff_plans, merge_replan, without_needless
+from graph.plan.revise import PlanDiff, diff_plans, merge_replan, with_own_ids, without_needless
 from graph.plan.risk import Risk, max_risk
 from graph.plan.splice import inside_parts, last_sub_steps, splice, stray_problems, sub_results
 from graph.plan.statuses import STEP_TRANSITIONS, RunStatus, StepStatus
@@ -127,6 +127,7 @@ __all__ = [
     "undoing",
     "undone_id",
     "whole_reference",
+    "with_own_ids",
     "without_needless",
     "without_undo",
 ]

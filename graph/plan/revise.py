@@ -1,11 +1,14 @@
 """Making the next revision of a plan, and comparing two."""
 
+from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import count
 
 from graph.plan.canonical import canonical_json
 from graph.plan.implied import with_implied_dependencies
 from graph.plan.models import Plan
+from graph.plan.renaming import can_be_named, renamed_step, step_name
 from graph.plan.steps import Step
 
 _WORK = frozenset(
@@ -44,6 +47,45 @@ def merge_replan(old: Plan, proposal: Plan, completed: AbstractSet[str], author:
         steps=(*kept, *(step for step in proposal.steps if step.id not in kept_ids)),
     )
     return _implied_for_open_steps(merged, completed)
+
+
+def with_own_ids(
+    old: Plan, proposal: Plan, completed: AbstractSet[str], moves: Callable[[Step], bool]
+) -> Plan:
+    """Give steps of a proposal that ask for other work under the id of a completed step ids of their own.
+
+    By that id the proposal means its own step; that step itself can but mean the completed one.
+
+    Args:
+        old: The revision that ran.
+        proposal: What is to replace its open steps.
+        completed: Ids of steps of `old` that are done.
+        moves: Whether a step may get another id; one that does not is kept, for `check_plan` to report.
+    """
+    done = {step.id: step for step in old.steps if step.id in completed}
+    clashing = [s.id for s in proposal.steps if s.id in done and moves(s) and not same_work(s, done[s.id])]
+    ids = [step.id for step in (*old.steps, *proposal.steps)]
+    moved = {name: _free_id(name, ids) for name in clashing if can_be_named(name)}
+    if not moved:
+        return proposal
+    return proposal.model_copy(
+        update={
+            "steps": tuple(_moved(step, moved) for step in proposal.steps),
+            "repairs": (*proposal.repairs, *(f"{a}: named {b}, as {a} is done" for a, b in moved.items())),
+        }
+    )
+
+
+def _free_id(name: str, taken: Collection[str]) -> str:
+    return next(free for number in count(2) if (free := f"{name}_{number}") not in taken)
+
+
+def _moved(step: Step, moved: Mapping[str, str]) -> Step:
+    others = {name: new for name, new in moved.items() if name != step.id}
+    names = {name: step_name(new) for name, new in others.items()}
+    depends_on = tuple(others.get(dep, dep) for dep in step.depends_on)
+    place = {"id": moved.get(step.id, step.id), "depends_on": depends_on}
+    return renamed_step(step, names).model_copy(update=place)
 
 
 def without_needless(plan: Plan, untaken: AbstractSet[str], completed: AbstractSet[str]) -> Plan:

@@ -50,11 +50,6 @@ _SHARED: dict[str, Schema] = {
     "options": nullable(_closed(**_OPTIONS)),
 }
 """What steps have in common, written once: the schema counts as prompt."""
-_ANY: Schema = {"type": "array", "items": _TOOL}
-_SOME: Schema = {**_ANY, "minItems": 1}
-"""What a first plan needs: without a tool there is an answer. A later one may tell of results alone."""
-_TOOLS: dict[str, Schema] = {"none": {**_ANY, "maxItems": 0}}
-"""What replies have in common where there are tools."""
 _COMMON: dict[str, Schema] = {
     "depends_on": {"$ref": "#/$defs/ids"},
     "when": {"$ref": "#/$defs/condition"},
@@ -70,7 +65,7 @@ def plan_form(registry: ToolRegistry, max_steps: int, *, answers: bool) -> Form:
     Where the tools' own schemas are too large for the strict subset's limits, arguments are JSON text.
     """
     free = [_llm_step(), *([_agent_step()] if registry else [])]
-    shared = {**_SHARED, **_TOOLS, "tool": _tool_name(registry)} if registry else _SHARED
+    shared = {**_SHARED, **_needs(registry, answers)} if registry else _SHARED
     schema = _reply([*_tool_steps(registry), *free], shared, max_steps, answers=answers)
     if not within_limits(schema):
         schema = _reply([_any_tool_step(), *free], shared, max_steps, answers=answers)
@@ -99,8 +94,9 @@ def _reply(steps: list[Schema], shared: Schema, max_steps: int, *, answers: bool
         },
         assumptions={"type": "array", "items": _TEXT, "maxItems": 5},
     )
-    some = {"needs": _SOME if answers else _ANY} if "none" in shared else {}
-    none: dict[str, Schema] = {"needs": {"$ref": "#/$defs/none"}} if "none" in shared else {}
+    some, none = (
+        {"needs": {"$ref": f"#/$defs/{name}"}} if name in shared else {} for name in ("some", "none")
+    )
     kinds = [
         _closed(**some, plan=plan),
         *([_closed(**none, answer=_TEXT)] if answers else []),
@@ -108,6 +104,16 @@ def _reply(steps: list[Schema], shared: Schema, max_steps: int, *, answers: bool
     ]
     definitions = {**shared, **dict(zip(names, steps, strict=True))}
     return {**_closed(reply={"anyOf": kinds}), "$defs": definitions}
+
+
+def _needs(registry: ToolRegistry, answers: bool) -> dict[str, Schema]:
+    """The tools that a plan says it needs, and those that other replies do: none.
+
+    A first plan needs some, as there is an answer without. A later one may tell of results alone.
+    """
+    tools: Schema = {"type": "array", "items": _TOOL}
+    some: Schema = {**tools, "minItems": int(answers), "maxItems": len(registry)}
+    return {"tool": _tool_name(registry), "some": some, "none": {**tools, "maxItems": 0}}
 
 
 def _tool_steps(registry: ToolRegistry) -> Iterator[Schema]:

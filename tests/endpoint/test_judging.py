@@ -210,7 +210,11 @@ def test_a_forgotten_write_is_told_by_the_first_words_of_the_goal(
 async def test_a_plan_that_only_looks_things_up_is_questioned_once() -> None:
     result, server, made = await run(plan(LOOK), plan(LOOK, REFUND))
     assert (result["status"], made) == ("succeeded", ["query A1", "refund A1"])
-    assert "issue_refund" in server.requests[1]["messages"][-1]["content"]
+    asked = server.requests[1]["messages"]
+    assert [each["role"] for each in asked] == ["system", "user"], "a model copies a plan that it sees"
+    assert "only looked things up with query_order. If the request asks for what issue_refund" in str(
+        asked[-1]
+    )
 
     result, server, made = await run(plan(LOOK))
     assert (result["status"], made) == ("succeeded", ["query A1"])
@@ -218,6 +222,17 @@ async def test_a_plan_that_only_looks_things_up_is_questioned_once() -> None:
 
     _result, server, _made = await run(plan(LOOK), plan({**LOOK, "id": "s7"}))
     assert len(server.requests) == 2
+
+
+async def test_a_plan_that_only_looks_things_up_without_its_needless_lookups_is_questioned_too() -> None:
+    again = [{**STOCK, "id": f"s{n}"} for n in range(4, 9)]
+    said = obj({"reply": {"needs": ["query_order"], "plan": {"steps": [LOOK, STOCK, *again]}}})
+    result, server, made = await run(said, plan(LOOK, REFUND))
+    assert (result["status"], made) == ("succeeded", ["query A1", "refund A1"])
+    assert "only looked things up with query_order. If" in server.requests[1]["messages"][-1]["content"]
+
+    result, server, made = await run(said)
+    assert (result["status"], made, len(server.requests)) == ("succeeded", ["query A1"], 2)
 
 
 async def test_a_later_plan_is_not_questioned() -> None:

@@ -219,6 +219,11 @@ def test_a_reply_names_the_tools_it_needs_first_and_only_a_plan_needs_any() -> N
     }
     assert said.is_valid({"reply": {"needs": ["book"], "plan": {**plan, "assumptions": []}}})
     assert not said.is_valid({"reply": {"needs": [], "plan": {**plan, "assumptions": []}}})
+    assert said.is_valid(
+        {"reply": {"needs": ["book"] * len(Office().tools()), "plan": {**plan, "assumptions": []}}}
+    )
+    endless = ["book"] * (len(Office().tools()) + 1)
+    assert not said.is_valid({"reply": {"needs": endless, "plan": {**plan, "assumptions": []}}})
     assert not said.is_valid({"reply": {"needs": ["steal"], "plan": {**plan, "assumptions": []}}})
     later = Draft202012Validator(plan_form(Office().tools(), 200, answers=False).schema)
     assert later.is_valid({"reply": {"needs": [], "plan": {**plan, "assumptions": []}}})

@@ -21,6 +21,7 @@ def plan(*steps: Json) -> Reply:
 
 FIND = find("s1", "nothing")
 FIRST = plan(find("s0", "there"), find("s1", "nothing", depends_on=["s0"]))
+ELSE = plan(find("s5", "else"))
 STUBBORN: dict[str, tuple[list[Reply], int]] = {
     "the same plan": ([plan(find("s0", "there"), find("s1", "nothing", depends_on=["s0"]))], 0),
     "the same under new ids": ([plan(find("t1", "nothing", depends_on=["s0"]))], 0),
@@ -76,3 +77,44 @@ async def test_an_answer_in_place_of_another_plan_is_taken_for_none() -> None:
         result = await graph.ainvoke({"goal": "find it"})
     assert result["status"] == "failed"
     assert len(server.requests) == 2
+
+
+async def replanned(second: Json, *more: Json) -> tuple[Json, list[str], OpenAIServer]:
+    made: list[str] = []
+
+    @policy(effect="read")
+    async def find(what: str) -> str:
+        """Find something."""
+        made.append(what)
+        if what == "nothing":
+            raise HardToolError("not_found", "there is no such thing")
+        return what
+
+    @policy(effect="write", risk="low")
+    async def note(text: str) -> str:
+        """Write a note."""
+        made.append(f"note {text}")
+        return text
+
+    with OpenAIServer([FIRST, plan(second, *more), ELSE]) as server:
+        built = build_graph(
+            tools=ToolRegistry.of(find, note), models=server.model(), settings={"word_answers": False}
+        )
+        return await built.ainvoke({"goal": "find it"}), made, server
+
+
+async def test_a_lookup_under_the_id_of_a_step_that_is_done_gets_an_id_of_its_own() -> None:
+    write = {"id": "s2", "action": "tool", "tool": "note", "args": {"text": "${s0}"}, "depends_on": ["s0"]}
+    result, made, server = await replanned(find("s0", "else"), write)
+    assert result["status"] == "succeeded", result["reason"]
+    assert made == ["there", "nothing", "else", "note else"]
+    assert [step["id"] for step in result["steps"]] == ["s0", "s0_2", "s2"]
+    assert result["plan"]["repairs"] == ["s0: named s0_2, as s0 is done"]
+    assert len(server.requests) == 2
+
+
+async def test_a_write_under_the_id_of_a_step_that_is_done_goes_back() -> None:
+    write = {"id": "s0", "action": "tool", "tool": "note", "args": {"text": "x"}}
+    _result, made, server = await replanned(write, find("s2", "other"))
+    assert "changes_completed_step in s0" in server.requests[2]["messages"][-1]["content"]
+    assert made == ["there", "nothing", "else"]

@@ -59,9 +59,7 @@ def test_a_schema_judges_as_jsonschemas_own_does(schema: dict[str, Any], value: 
         ({"properties": {"a": {"items": {"pattern": SLOW}}}}, {"a": [LONG]}),
     ],
 )
-def test_a_value_over_which_a_pattern_takes_too_long_does_not_fit(
-    schema: dict[str, Any], value: Any
-) -> None:
+def test_a_value_over_which_a_pattern_takes_too_long_does_not_fit(schema: dict[str, Any], value: Any) -> None:
     began = time.monotonic()
     told = [error.message for error in validator_of(schema).iter_errors(value)]
     assert any(SLOW in each and "takes too long over this text" in each for each in told)

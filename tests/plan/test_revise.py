@@ -5,7 +5,16 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graph.plan import JSON, History, check_plan, diff_plans, merge_replan, parse_plan, topological_order
+from graph.plan import (
+    JSON,
+    History,
+    check_plan,
+    diff_plans,
+    merge_replan,
+    parse_plan,
+    topological_order,
+    with_own_ids,
+)
 from tests.plan.fakes import CATALOG, plan_of, tool
 from tests.plan.strategies import good_plan_data
 
@@ -64,6 +73,34 @@ def test_other_work_under_a_completed_id_is_kept_for_the_check_to_refuse() -> No
     merged = merge_replan(old, plan_of(tool("s1", x=True)), {"s1"})
     problems = check_plan(merged, CATALOG, history=History(previous=old, completed={"s1": None}))
     assert [problem.code for problem in problems] == ["changes_completed_step"]
+
+
+def test_other_work_under_a_completed_id_gets_an_id_of_its_own_and_what_refers_to_it_follows() -> None:
+    old = plan_of(tool("s1", q="a"), tool("s1_2", "s1"))
+    new = plan_of(
+        tool("s1", q="${s1.x}"),
+        {**tool("s3", "s1", q="${s1.y} and ${steps['s1'].z}"), "when": "s1.y == 's1'"},
+        tool("s4", "s3", q="s1"),
+    )
+    done = {"s1"}
+    moved = with_own_ids(old, new, done, lambda step: True)
+    assert moved.repairs == ("s1: named s1_3, as s1 is done",)
+    merged = merge_replan(old, moved, done)
+    found = {step.id: (step.depends_on, step.to_json().get("args"), step.when) for step in merged.steps}
+    assert found == {
+        "s1": ((), {"q": "a"}, None),
+        "s1_3": (("s1",), {"q": "${s1.x}"}, None),
+        "s3": (("s1_3",), {"q": "${steps['s1_3'].y} and ${steps['s1_3'].z}"}, "steps['s1_3'].y == 's1'"),
+        "s4": (("s3",), {"q": "s1"}, None),
+    }
+    assert check_plan(merged, CATALOG, history=History(previous=old, completed={"s1": {"x": 1}})) == []
+
+
+def test_the_same_work_again_and_what_may_not_move_keep_their_ids() -> None:
+    old = plan_of(tool("s1", q="a"), tool("s2", q="b"))
+    new = plan_of({**tool("s1", q="a"), "title": "again"}, tool("s2", q="c"), tool("s3", "s2"))
+    assert with_own_ids(old, new, {"s1", "s2"}, lambda step: False) == new
+    assert with_own_ids(old, new, {"s1"}, lambda step: True) == new
 
 
 def test_a_proposal_that_refers_to_a_completed_step_depends_on_it() -> None:
