@@ -163,8 +163,7 @@ def candidates(
     """
     named = [part for part in parts if part.keys[0] in expression.step_ids]
     fitting = [part for part in named if want.takes(part.value)]
-    path = _path_of(expression) or ()
-    leaf = next((key for key in reversed(path[1:]) if isinstance(key, str)), "")
+    leaf = last_name(expression)
     close = _alike if want.is_id else _related
     alike = [part for part in fitting if close(part.name, leaf) or close(part.name, want.argument)]
     return [part.path for part in (alike if alike or want.is_id or careful else fitting)]
@@ -182,6 +181,12 @@ def known_values(tool: RegisteredTool, names: Iterable[str], results: Mapping[st
         if values and want.takes(values[0]) and all(value == values[0] for value in values):
             found[name] = values[0]
     return found
+
+
+def last_name(expression: Expression) -> str:
+    """The last key that a plain reference names below its step; empty when there is none."""
+    path = _path_of(expression) or ()
+    return next((key for key in reversed(path[1:]) if isinstance(key, str)), "")
 
 
 def _path_of(expression: Expression) -> tuple[Key, ...] | None:

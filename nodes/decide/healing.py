@@ -1,7 +1,7 @@
 """What a reference may have meant, when the result that it names lacks its path, or has what does not fit."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from graph.plan import (
@@ -12,7 +12,7 @@ from graph.plan import (
     read_expression,
     resolve,
 )
-from nodes.decide.candidates import ANY, Want, candidates, certain, parts_of
+from nodes.decide.candidates import ANY, Want, candidates, certain, last_name, parts_of
 
 _PLAIN = ("string", "number", "boolean", "null")
 _LONGEST_PART = 60
@@ -52,6 +52,21 @@ class Healing:
     certain: Mapping[str, str]
     choices: Mapping[str, list[str]]
     by_value: bool = False
+    wanted: Mapping[str, Want] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The keys of the model's answer, by reference: `r1`, `r2`, ..., or what a value is called.
+
+        A small model copies the right value out of a text under its name, and the text or the name under a
+        number. Paths it chooses better under a number.
+        """
+        found: dict[str, str] = {}
+        for at, text in enumerate(self.choices, 1):
+            name = self.wanted.get(text, ANY).argument or last_name(read_expression(text))
+            taken = {*found.values(), *(f"r{number}" for number in range(1, len(self.choices) + 1))}
+            found[text] = name if self.by_value and name and name not in taken else f"r{at}"
+        return found
 
     @property
     def known(self) -> dict[str, Any]:
@@ -81,26 +96,26 @@ def healing_of(
     known = {text: path for text, path in found.items() if path is not None}
     open_ones = [text for text in lost if text not in known]
     if needs_values(open_ones, results):
-        return Healing(known, {text: [] for text in open_ones}, by_value=True)
+        return Healing(known, {text: [] for text in open_ones}, by_value=True, wanted=wanted)
     choices = {
         text: candidates(read_expression(text), wanted.get(text, ANY), parts, careful=careful)
         for text in open_ones
     }
-    return Healing(known, {text: paths for text, paths in choices.items() if paths})
+    return Healing(known, {text: paths for text, paths in choices.items() if paths}, wanted=wanted)
 
 
-def healing_schema(healing: Healing, wanted: Mapping[str, Want]) -> dict[str, Any]:
-    """The shape of the answer: what each lost reference stands for, `r1`, `r2`, ..., or null."""
+def healing_schema(healing: Healing) -> dict[str, Any]:
+    """The shape of the answer: what each lost reference stands for, or null."""
     properties = {
-        f"r{at}": {
+        key: {
             **(
-                {"type": _plain_kinds(wanted.get(text, ANY))}
+                {"type": _plain_kinds(healing.wanted.get(text, ANY))}
                 if healing.by_value
                 else {"enum": [*paths, None]}
             ),
-            "description": _meaning(text, wanted.get(text, ANY)),
+            "description": _meaning(text, healing.wanted.get(text, ANY)),
         }
-        for at, (text, paths) in enumerate(healing.choices.items(), 1)
+        for (text, paths), key in zip(healing.choices.items(), healing.keys.values(), strict=True)
     }
     return {
         "type": "object",
@@ -129,7 +144,7 @@ def healed_by(
 
     A value must stand in the results, and be a part of them: healing finds, it does not make up.
     """
-    chosen = {text: answer[f"r{at}"] for at, text in enumerate(healing.choices, 1)}
+    chosen = {text: answer[key] for text, key in healing.keys.items()}
     given = {text: choice for text, choice in chosen.items() if choice is not None}
     if not healing.by_value:
         return {**healing.known, **{text: {"path": path} for text, path in given.items()}}, None

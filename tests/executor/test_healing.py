@@ -71,10 +71,10 @@ def test_a_healed_reference_is_a_part_of_the_results(results: dict[str, Any], da
     healing = healing_of(lost, misfit, {}, results)
     answer = {}
     if healing.choices and not healing.by_value:
-        schema = healing_schema(healing, {})
+        schema = healing_schema(healing)
         answer = {"r1": data.draw(st.sampled_from(schema["properties"]["r1"]["enum"]))}
     elif healing.by_value:
-        answer = {"r1": None}
+        answer = dict.fromkeys(healing.keys.values())
 
     healed, fault = healed_by(answer, healing, results)
 
@@ -168,19 +168,34 @@ def test_the_whole_of_a_text_is_no_part_of_it() -> None:
     mail = "From: Omar Said. My order A1236 was cancelled, and I want my money back, please."
     healing = healing_of(["s1.customer"], [], {}, {"s1": mail})
     assert healing.by_value
-    assert "a part of the text" in (healed_by({"r1": f" {mail}"}, healing, {"s1": mail})[1] or "")
-    assert healed_by({"r1": "Omar Said"}, healing, {"s1": mail}) == (
+    assert "a part of the text" in (healed_by({"customer": f" {mail}"}, healing, {"s1": mail})[1] or "")
+    assert healed_by({"customer": "Omar Said"}, healing, {"s1": mail}) == (
         {"s1.customer": {"value": "Omar Said"}},
         None,
     )
     short = healing_of(["s1.customer"], [], {}, {"s1": "Omar Said"})
-    assert healed_by({"r1": "Omar Said"}, short, {"s1": "Omar Said"})[1] is None
+    assert healed_by({"customer": "Omar Said"}, short, {"s1": "Omar Said"})[1] is None
 
 
 def test_the_values_asked_for_are_of_the_arguments_type() -> None:
     wanted = {"s1.n": Want("amount", frozenset({"number"}))}
     healing = healing_of(["s1.n"], [], wanted, {"s1": "40 EUR"})
-    assert healing_schema(healing, wanted)["properties"]["r1"]["type"] == ["number", "null"]
+    assert healing_schema(healing)["properties"]["amount"]["type"] == ["number", "null"]
+
+
+def test_a_value_is_asked_for_by_its_name_and_a_path_by_a_number() -> None:
+    lost = ["s1.order", "s1.total", "s1[0].total", "s1.r2", "s1"]
+    wanted = {"s1.order": Want("order_id", frozenset({"string"}))}
+    healing = healing_of(lost, [], wanted, {"s1": "Order A1, 40 EUR"})
+    keys = {"s1.order": "order_id", "s1.total": "total", "s1[0].total": "r3", "s1.r2": "r4", "s1": "r5"}
+    assert healing.keys == keys
+    assert list(healing_schema(healing)["properties"]) == list(keys.values())
+    answer = {"order_id": "A1", "total": 40, "r3": None, "r4": None, "r5": None}
+    assert healed_by(answer, healing, {"s1": "Order A1, 40 EUR"}) == (
+        {"s1.order": {"value": "A1"}, "s1.total": {"value": 40}},
+        None,
+    )
+    assert list(healing_of(["s1.name"], [], {}, {"s1": ORDER}).keys.values()) == ["r1"]
 
 
 def test_numbers_become_text_where_only_text_is_taken() -> None:

@@ -157,13 +157,14 @@ async def test_a_path_that_the_result_lacks_is_healed_once(shop: Shop) -> None:
 
 
 async def test_a_reference_into_text_is_healed_by_a_value_of_the_text(shop: Shop) -> None:
-    model = says({"r1": 55}, {"r1": 40})
+    model = says({"amount": 55}, {"amount": 40})
     paying = step("pay", "pay", {"to": "ann@x.com", "amount": "${read.refund}"})
 
     result = await graph(shop, model).ainvoke(given(step("read", "read", {"page": "p"}), paying), thread())
 
     assert result["status"] == "succeeded"
     assert [call["amount"] for call in shop.did("pay")] == [40]
+    assert "The values to copy:\namount (${read.refund})" in model.prompts[0]
     assert "55 is in none of the results" in model.prompts[1]
 
 
