@@ -16,6 +16,7 @@ from nodes.endpoint.endings import broke_off, refusal_of
 from nodes.endpoint.faults import BAD_RESPONSE, REFUSED, Fault, read_fault
 from nodes.endpoint.keys import without_keys
 from nodes.endpoint.request import Options, prepared, speaks_openai
+from nodes.endpoint.room import told_room
 from nodes.ledger import Spent
 from nodes.metering import Meter
 from tools import CallFailed
@@ -77,22 +78,33 @@ async def ask(
 async def _call(
     engine: Engine, how: Ask, messages: Sequence[BaseMessage], options: Options, meter: Meter
 ) -> AIMessage | CallFailed:
-    """One try; a parameter that the endpoint does not take is left out from here on, without a wait."""
+    """One try; what the endpoint does not take is left out, or made smaller, from here on, without a wait."""
     facts = engine.endpoints.of(how.model)
+    room: int | None = None
     while True:
-        left_out = frozenset(facts.rejected)
-        fault = await _request(engine, how, messages, replace(options, max_tokens=meter.max_tokens), meter)
+        left_out, cap = frozenset(facts.rejected), _least(meter.max_tokens, facts.most_tokens, room)
+        fault = await _request(engine, how, messages, replace(options, max_tokens=cap), meter)
         if isinstance(fault, AIMessage):
             meter.answered(fault)
             return _judged(fault)
         meter.unanswered(fault.failed)
+        told = told_room(fault.complaint, cap) if cap is not None else None
+        if told is not None:
+            room = told.tokens
+            facts.most_tokens = told.tokens if told.lasting else facts.most_tokens
         # Another call may have had the same parameter refused while this one was under way.
-        if fault.parameter is None or fault.parameter in left_out:
+        elif fault.parameter is None or fault.parameter in left_out:
             return fault.failed
-        facts.rejected.add(fault.parameter)
+        else:
+            facts.rejected.add(fault.parameter)
         refused = await meter.reserve()
         if refused is not None:
             return refused
+
+
+def _least(cap: int | None, *limits: int | None) -> int | None:
+    """The cap, no larger than the limits that there are; none where no cap is wanted."""
+    return None if cap is None else min([cap, *(limit for limit in limits if limit is not None)])
 
 
 async def _request(

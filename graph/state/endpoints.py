@@ -42,7 +42,8 @@ class FirstAlone:
 class EndpointFacts:
     """How one model at one endpoint takes its requests.
 
-    `rejected` are parameters it does not take. `refused` are the ways of asking for structured output
+    `rejected` are parameters it does not take, `most_tokens` is the largest cap on an answer's tokens that it
+    takes, where it has told. `refused` are the ways of asking for structured output
     that it does not take, for any schema; `by_name` those it does not take for the schema of that name.
     `works` is the way that gave an answer. `calls_tools` says whether it calls tools in OpenAI's way; None
     while nobody knows. Who asks while one of the two is not known takes turns in `finding_method` or
@@ -50,6 +51,7 @@ class EndpointFacts:
     """
 
     rejected: set[str] = field(default_factory=set)
+    most_tokens: int | None = None
     refused: set[str] = field(default_factory=set)
     by_name: dict[str, set[str]] = field(default_factory=dict)
     works: str | None = None

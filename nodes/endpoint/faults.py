@@ -70,12 +70,14 @@ class Fault:
     """One failed call.
 
     `failed` is what is left when nothing else helps; `parameter` one that the endpoint does not take;
-    `answer` the reply of a call that the client library gave up on although the model had answered.
+    `answer` the reply of a call that the client library gave up on although the model had answered;
+    `complaint` what the endpoint says of a request that it finds bad.
     """
 
     failed: CallFailed
     parameter: str | None = None
     answer: AIMessage | None = None
+    complaint: str = ""
 
 
 def read_fault(error: BaseException, *, speaks_openai: bool) -> Fault:
@@ -101,7 +103,8 @@ def read_fault(error: BaseException, *, speaks_openai: bool) -> Fault:
         return _rejected(failed, keyword.group(1), keyword.group(1))
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
-        return _of_status(error, status, failed)
+        complaint = _words(getattr(error, "body", None)) if status in _BAD_REQUEST else ""
+        return replace(_of_status(error, status, failed), complaint=complaint)
     return Fault(_of_library(error, failed) if speaks_openai else failed)
 
 
@@ -181,6 +184,13 @@ def _named_parameter(body: Any, text: str) -> str | None:
         return "response_format"
     found = re.search(rf"(?<![\w.])({'|'.join(sorted(DROPPABLE - {'n', 'stop', 'user', 'store'}))})\b", text)
     return found.group(1) if found else None
+
+
+def _words(body: Any) -> str:
+    """What an error object says to people."""
+    while isinstance(body, Mapping):
+        body = body.get("error") or body.get("message") or body.get("detail")
+    return body if isinstance(body, str) else ""
 
 
 def _plain(body: Any) -> str:
