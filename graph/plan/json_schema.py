@@ -14,15 +14,31 @@ from graph.plan.schema_patterns import in_time
 
 _NOTHING_ELSE: Registry[Schema] = Registry()
 _MAX_DEPTH = 100
+_VALUES = frozenset({"enum", "const", "default", "examples"})
+"""Keywords whose values are no schemas."""
 
 
 def validator_of(schema: Mapping[str, Any]) -> Validator:
     """Return a validator that resolves references within the schema and nowhere else.
 
-    A value over which a pattern takes too long does not fit.
+    A value over which a pattern takes too long does not fit. The dialect is that of the schema as a whole.
     """
     kind = in_time(validator_for(schema, default=Draft202012Validator))
-    return kind(schema, registry=_NOTHING_ELSE)
+    return kind({key: _in_one_dialect(part) for key, part in schema.items()}, registry=_NOTHING_ELSE)
+
+
+def _in_one_dialect(part: Any) -> Any:
+    """A part of a schema in which no other part names a dialect: jsonschema would take its own for that."""
+    if isinstance(part, list):
+        return [_in_one_dialect(each) for each in part]
+    if not isinstance(part, Mapping):
+        return part
+    named = isinstance(part.get("$schema"), str)
+    return {
+        key: value if key in _VALUES else _in_one_dialect(value)
+        for key, value in part.items()
+        if not (named and key == "$schema")
+    }
 
 
 def schema_fault(schema: Mapping[str, Any]) -> str | None:
@@ -63,7 +79,7 @@ def _references(part: Any, depth: int) -> Iterator[str]:
         if isinstance(reference, str):
             yield reference
         for key, value in part.items():
-            if key not in {"enum", "const", "default", "examples"}:
+            if key not in _VALUES:
                 yield from _references(value, depth + 1)
     elif isinstance(part, list):
         for value in part:

@@ -57,6 +57,7 @@ def test_a_schema_judges_as_jsonschemas_own_does(schema: dict[str, Any], value: 
         ({"patternProperties": {SLOW: {}}}, {LONG: 1}),
         ({"additionalProperties": False, "patternProperties": {SLOW: {}}}, {LONG: 1}),
         ({"properties": {"a": {"items": {"pattern": SLOW}}}}, {"a": [LONG]}),
+        ({"items": {"$schema": "http://json-schema.org/draft-07/schema#", "pattern": SLOW}}, [LONG]),
     ],
 )
 def test_a_value_over_which_a_pattern_takes_too_long_does_not_fit(schema: dict[str, Any], value: Any) -> None:
