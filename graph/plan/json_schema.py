@@ -24,11 +24,11 @@ def validator_of(schema: Mapping[str, Any]) -> Validator:
     A value over which a pattern takes too long does not fit. The dialect is that of the schema as a whole.
     """
     kind = in_time(validator_for(schema, default=Draft202012Validator))
-    return kind({key: _in_one_dialect(part) for key, part in schema.items()}, registry=_NOTHING_ELSE)
+    return kind(_in_one_dialect(schema), registry=_NOTHING_ELSE)
 
 
 def _in_one_dialect(part: Any) -> Any:
-    """A part of a schema in which no other part names a dialect: jsonschema would take its own for that."""
+    """A schema, or a part of one, that names no dialect: jsonschema would take its own validator for that."""
     if isinstance(part, list):
         return [_in_one_dialect(each) for each in part]
     if not isinstance(part, Mapping):

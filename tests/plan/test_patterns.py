@@ -15,6 +15,7 @@ from graph.plan.templates import Param, Rule
 
 SLOW = "^(a|aa)+$"
 LONG = "a" * 60 + "!"
+DRAFT = "http://json-schema.org/draft-07/schema#"
 PATTERNS = ["^a", "a.b", r"\d{2,}", "^[a-c]+$", "(?i)B", "a|b|^$", r"\w-\w", "(?=.*b)a", "^x-"]
 TEXTS = st.text("abBx-12 ", max_size=8)
 
@@ -57,7 +58,8 @@ def test_a_schema_judges_as_jsonschemas_own_does(schema: dict[str, Any], value: 
         ({"patternProperties": {SLOW: {}}}, {LONG: 1}),
         ({"additionalProperties": False, "patternProperties": {SLOW: {}}}, {LONG: 1}),
         ({"properties": {"a": {"items": {"pattern": SLOW}}}}, {"a": [LONG]}),
-        ({"items": {"$schema": "http://json-schema.org/draft-07/schema#", "pattern": SLOW}}, [LONG]),
+        ({"items": {"$schema": DRAFT, "pattern": SLOW}}, [LONG]),
+        ({"$schema": DRAFT, "pattern": SLOW, "items": {"$ref": "#"}}, [LONG]),
     ],
 )
 def test_a_value_over_which_a_pattern_takes_too_long_does_not_fit(schema: dict[str, Any], value: Any) -> None:
@@ -81,3 +83,12 @@ def test_a_rule_that_takes_too_long_over_a_goal_does_not_fit_it() -> None:
 def test_what_is_no_regular_expression_is_said_to_be_none(bad: str) -> None:
     with pytest.raises(PatternError, match="is no regular expression"):
         compiled(bad)
+
+
+def test_what_looks_like_a_dialect_in_a_value_is_no_dialect() -> None:
+    value = {"$schema": "x"}
+    for schema in ({"const": value}, {"properties": {"a": {"enum": [value]}}}, {"required": ["$schema"]}):
+        given = {"a": value} if "properties" in schema else value
+        assert validator_of(schema).is_valid(given)
+    named: dict[str, Any] = {"properties": {"$schema": {"type": "string"}}}
+    assert not validator_of(named).is_valid({"$schema": 1})
