@@ -3,6 +3,7 @@
 import base64
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import lru_cache
 from importlib import import_module
@@ -12,8 +13,11 @@ from graph.plan.cost import too_costly
 from graph.plan.errors import ReferenceFailure
 from graph.plan.expressions import Expression, read_expression
 from graph.plan.json_values import JSON, json_type
+from graph.plan.tokens import with_doubles
 
 _MESSAGE_LENGTH = 300
+_LARGEST_EXACT = 2**53
+"""Up to here each whole number is a double of the same value."""
 
 
 class _Program(Protocol):
@@ -52,7 +56,8 @@ def evaluate(expression: Expression, variables: Mapping[str, JSON]) -> JSON:
         variables: The values of its top-level names.
 
     Returns:
-        JSON data; bytes as {"$bytes": base64}, times in ISO form, durations as seconds text ("90s").
+        JSON data; bytes as {"$bytes": base64}, times in ISO form, durations as seconds text ("90s"). A JSON
+        number is no int and no double: where CEL refuses to reckon with one of each, both are doubles.
 
     Raises:
         ReferenceFailure: It cannot be read or evaluated, costs too much on these values, or its result is
@@ -62,10 +67,33 @@ def evaluate(expression: Expression, variables: Mapping[str, JSON]) -> JSON:
     if fault is not None:
         raise ReferenceFailure(expression.text, fault)
     try:
-        result = _compiled(expression.text).execute(dict(variables))
+        result = _executed(expression.text, variables)
     except Exception as error:  # noqa: BLE001 - CEL raises plain KeyError, TypeError, ValueError and more
         raise ReferenceFailure(expression.text, _explain(error)) from None
     return _from_cel(result, expression.text)
+
+
+def _executed(text: str, variables: Mapping[str, JSON]) -> object:
+    try:
+        return _compiled(text).execute(dict(variables))
+    except TypeError:
+        in_doubles = with_doubles(text)
+        if in_doubles is None:
+            raise
+        values = {name: _as_doubles(value) for name, value in variables.items()}
+        with suppress(Exception):  # what is wrong with the expression as it was written is told
+            return _compiled(in_doubles).execute(values)
+        raise
+
+
+def _as_doubles(value: JSON) -> JSON:
+    if isinstance(value, list):
+        return [_as_doubles(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _as_doubles(each) for key, each in value.items()}
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST_EXACT:
+        return float(value)
+    return value
 
 
 def evaluate_condition(text: str, variables: Mapping[str, JSON]) -> bool:

@@ -20,6 +20,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _MOST_CACHED_CHARS = 2000
+_RECKONING = frozenset("+-*/")
 _OPENING = {")": "(", "]": "[", "}": "{"}
 
 
@@ -61,6 +62,20 @@ def tokens(text: str) -> tuple[tuple[Token, ...], str | None]:
         if not _follow(token, open_marks):
             return tuple(found), f"unbalanced {token.text!r} at character {at}"
     return tuple(found), None if len(open_marks) == 1 else f"{open_marks[-1]!r} is never closed"
+
+
+def with_doubles(text: str) -> str | None:
+    """Return an expression with doubles, `a / 2.0` for `a / 2`; None for one that does not reckon."""
+    found, fault = tokens(text)
+    marks = [token.kind == "mark" and token.text in _RECKONING for token in found]
+    if fault is not None or not any(marks):
+        return None
+    pieces, at = [], 0
+    for place, token in enumerate(found):
+        if token.text.isdecimal() and any(marks[max(place - 1, 0) : place + 2]):
+            pieces += [text[at : token.end], ".0"]
+            at = token.end
+    return "".join([*pieces, text[at:]])
 
 
 def _token_at(text: str, at: int) -> Token | None:

@@ -22,9 +22,10 @@ _LONGEST_PART = 60
 def failing(
     expressions: Iterable[Expression], wanted: Mapping[str, Want], scope: Scope
 ) -> tuple[dict[str, ReferenceFailure], list[str]]:
-    """The expressions, by text, without a value, and why; and those with one that cannot be their argument's.
+    """The references, by text, without a value, and why; and those with one that cannot be their argument's.
 
-    The latter give a list or an object where neither is taken.
+    The latter give a list or an object where neither is taken. An expression that computes something stands
+    for no part of a result: half an amount is not to become all of it.
     """
     lost: dict[str, ReferenceFailure] = {}
     misfit: list[str] = []
@@ -32,7 +33,7 @@ def failing(
         try:
             value = resolve(f"${{{expression.text}}}", scope)
         except ReferenceFailure as failure:
-            if expression.fault is None:
+            if expression.path is not None:
                 lost[expression.text] = failure
             continue
         if isinstance(value, (dict, list)) and wanted.get(expression.text, ANY).takes_scalars_only:

@@ -95,6 +95,13 @@ def test_a_missing_dependency_stays_null_and_is_not_healed() -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["s1.total / 2.0", "s1.stock > 0 ? 'yes' : 'no'", "size(s1.parts)", "s1.x + s1.y"]
+)
+def test_what_is_computed_stands_for_no_part_of_a_result(text: str) -> None:
+    assert failing((read_expression(text),), {}, Scope({"s1": ORDER})) == ({}, [])
+
+
+@pytest.mark.parametrize(
     ("text", "result", "want", "path"),
     [
         ("s1.order_id", [ORDER], ORDER_ID, "s1[0].order_id"),  # a list where one thing was expected

@@ -168,6 +168,17 @@ async def test_a_reference_into_text_is_healed_by_a_value_of_the_text(shop: Shop
     assert "55 is in none of the results" in model.prompts[1]
 
 
+@pytest.mark.parametrize("amount", ["${look.sum / 2}", "${look.customer / 2}"])
+async def test_what_is_computed_is_never_healed_to_a_part_of_it(shop: Shop, amount: str) -> None:
+    model = says({"r1": "look.total"}, {"amount": 40})
+    paying = step("pay", "pay", {"to": "ann@x.com", "amount": amount})
+
+    result = await graph(shop, model, max_replans=0).ainvoke(given(LOOK, paying), thread())
+
+    assert statuses(result)["pay"] == "failed"
+    assert (shop.did("pay"), model.prompts) == ([], [])
+
+
 async def test_a_reference_that_means_nothing_fails_the_step(shop: Shop) -> None:
     model = says({"r1": None})
     mailing = step("mail", "mail", {"to": "${look.mail}", "text": "x"})

@@ -75,6 +75,39 @@ def test_an_expression_keeps_its_type_and_text_takes_it_in(text: str, value: JSO
     assert type(resolved) is type(value)
 
 
+@given(
+    st.integers(-(2**53), 2**53) | st.floats(-1e9, 1e9),
+    st.integers(1, 999) | st.floats(0.5, 1e3),
+    st.sampled_from("+-*/"),
+)
+def test_numbers_reckon_whether_they_are_whole_or_not(first: float, second: float, mark: str) -> None:
+    scope = Scope({"s1": {"a": first, "b": second}})
+    both_whole = isinstance(first, int) and isinstance(second, int)
+    expected = {"+": first + second, "-": first - second, "*": first * second, "/": first / second}[mark]
+    if mark == "/" and both_whole:
+        expected = int(abs(first) // second) * (1 if first >= 0 else -1)
+    for text in (f"s1.a {mark} s1.b", f"s1.a {mark} {second!r}"):
+        found = resolve(f"${{{text}}}", scope)
+        assert found == pytest.approx(expected, rel=1e-12)
+        assert isinstance(found, int) is both_whole
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("${s1.f / 2}", 1.5),
+        ("${s1.items.map(i, s1.n * 1.5)}", [4.5, 4.5]),
+        ("${s1.f - 1 > 1 ? 'more' : 'less'}", "more"),
+        ("${[big.odd, s1.f * 2]}", [2**53 + 1, 6.0]),
+        ("${s1.items[1].name + string(s1.f * 2)}", "y6"),
+    ],
+)
+def test_whole_numbers_reckon_with_others_and_stay_what_they_are_else(text: str, value: JSON) -> None:
+    items: JSON = [{"name": "x"}, {"name": "y"}]
+    scope = Scope({"s1": {"items": items, "n": 3, "f": 3.0}, "big": {"odd": 2**53 + 1}})
+    assert resolve(text, scope) == value
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -85,6 +118,8 @@ def test_an_expression_keeps_its_type_and_text_takes_it_in(text: str, value: JSO
         ("${s1.text.x}", "but the value is a text"),
         ("${s1.n + 'a'}", "types do not fit"),
         ("${s1.n / 0}", "division by zero"),
+        ("${s1.f + s1.text}", "types do not fit"),
+        ("${s1.f / 0}", "check for division by zero"),
         ("${s1.nope + 1}", "no key 'nope'"),
         ("${s1.items.map(i, s1.items.map(j, j))}", "one comprehension"),
         ("${{1: s1.n}}", "keys must be text"),
