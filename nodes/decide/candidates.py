@@ -158,15 +158,16 @@ def candidates(
 ) -> list[str]:
     """The paths that the reference may have meant: of its steps, of a type that fits, of a name alike.
 
-    Where no name is alike, any that fits; but an id is never taken for another thing's, and with `careful`,
-    for what is to be written, nothing is taken for a thing of another name.
+    Where no name is alike, any that fits; but an id, an address or an amount is never taken for another
+    thing's, and with `careful`, for what is to be written, nothing is taken for a thing of another name.
     """
     named = [part for part in parts if part.keys[0] in expression.step_ids]
     fitting = [part for part in named if want.takes(part.value)]
     leaf = last_name(expression)
     close = _alike if want.is_id else _related
     alike = [part for part in fitting if close(part.name, leaf) or close(part.name, want.argument)]
-    return [part.path for part in (alike if alike or want.is_id or careful else fitting)]
+    is_strict = careful or want.is_id or want.identifies
+    return [part.path for part in (alike if alike or is_strict else fitting)]
 
 
 def known_values(tool: RegisteredTool, names: Iterable[str], results: Mapping[str, JSON]) -> dict[str, JSON]:

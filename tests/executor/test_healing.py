@@ -134,6 +134,9 @@ def test_choices_are_of_the_arguments_type() -> None:
 
 
 def test_an_id_is_not_taken_for_another_things() -> None:
+    found = [{"order_id": "A1", "status": "sent"}, {"order_id": "B2", "status": "sent"}]
+    assert choices("s1.article", found, Want("sku", frozenset({"string"}), identifies=True)) == []
+    assert choices("s1.article", found, Want("label", frozenset({"string"}))) != []
     stock = {"sku": "K-1", "warehouse": "North", "quantity": 3}
     assert choices("s1.order", stock, ORDER_ID) == []
     two = [{"order_id": "A1", "status": "sent"}, {"order_id": "B2", "status": "sent"}]
