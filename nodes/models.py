@@ -23,6 +23,8 @@ from tools import CallFailed
 
 BACKOFF_FACTOR = 2.0
 NO_OPTIONS = Options()
+_MOST_RESIZES = 2
+"""How often a try is made again with a smaller cap: one that is told is one that will do."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ async def _call(
     """One try; what the endpoint does not take is left out, or made smaller, from here on, without a wait."""
     facts = engine.endpoints.of(how.model)
     room: int | None = None
+    resized = 0
     while True:
         left_out, cap = frozenset(facts.rejected), _least(meter.max_tokens, facts.most_tokens, room)
         fault = await _request(engine, how, messages, replace(options, max_tokens=cap), meter)
@@ -88,10 +91,10 @@ async def _call(
             meter.answered(fault)
             return _judged(fault)
         meter.unanswered(fault.failed)
-        told = told_room(fault.complaint, cap) if cap is not None else None
+        told = told_room(fault.complaint, cap) if cap is not None and resized < _MOST_RESIZES else None
         if told is not None:
-            room = told.tokens
-            facts.most_tokens = told.tokens if told.lasting else facts.most_tokens
+            room, resized = told.tokens, resized + 1
+            facts.most_tokens = _least(told.tokens, facts.most_tokens) if told.lasting else facts.most_tokens
         # Another call may have had the same parameter refused while this one was under way.
         elif fault.parameter is None or fault.parameter in left_out:
             return fault.failed

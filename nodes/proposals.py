@@ -178,7 +178,7 @@ class _Judging:
         if plan is not None and problems:
             needless = needless_lookups(plan, problems, self.tools)
             rest = self._without(given, needless)
-            if rest is not None and said_unneeded(plan, needless, needs):
+            if rest is not None and said_unneeded(plan, needless, needs, self.tools):
                 plan, problems = rest, []
             elif rest is not None and forgotten_write(rest, rest.goal, self.tools) is None:
                 self.spare = Proposal(plan=rest)

@@ -108,13 +108,13 @@ def _read(old: Plan, history: History, not_taken: Set[str], registry: ToolRegist
     def read(said: dict[str, Any]) -> tuple[Plan | None, tuple[PlanProblem, ...]]:
         told: dict[str, Any] = {key: said[key] for key in ("assumptions", "repairs") if key in said}
         body: dict[str, Any] = {"goal": old.goal, "params": old.params, "steps": said.get("steps"), **told}
-        body["steps"], untaken = _with_known_steps(body["steps"], old, set(history.completed), not_taken)
+        body["steps"], added = _with_known_steps(body["steps"], old, set(history.completed) | not_taken)
         proposal, problems = parse_plan(body, goal=old.goal, plan_id=old.plan_id, author="replanner")
         if proposal is None:
             return None, problems
-        proposal = with_own_ids(old, proposal, set(history.completed), looks_up)
+        proposal = with_own_ids(old, proposal, set(history.completed), added=added, moves=looks_up)
         merged = merge_replan(old, proposal, set(history.completed))
-        merged = without_needless(merged, untaken, set(history.completed))
+        merged = without_needless(merged, added & not_taken, set(history.completed))
         if len(merged.steps) == len(history.completed):
             return None, (PlanProblem("empty", None, "the plan adds no step to what is already done"),)
         return merged, problems
@@ -122,21 +122,19 @@ def _read(old: Plan, history: History, not_taken: Set[str], registry: ToolRegist
     return read
 
 
-def _with_known_steps(
-    steps: Any, old: Plan, completed: Set[str], not_taken: Set[str]
-) -> tuple[Any, frozenset[str]]:
+def _with_known_steps(steps: Any, old: Plan, known: Set[str]) -> tuple[Any, frozenset[str]]:
     """The proposal with the steps it leaves out that are known, so that it may refer to them.
 
     Returns:
-        The steps, and which of the added ones were not taken: they stay only where they are asked about.
-        A proposal may also have them again, of its own; either way their conditions are looked at anew.
+        The steps, and which were added. Of those the ones that were not taken stay only where they are asked
+        about. A proposal may also have them again; either way their conditions are looked at anew.
     """
     if not isinstance(steps, list) or not steps:
         return steps, frozenset()
     given = {str(s.get("id")).strip() for s in steps if isinstance(s, dict)}
-    known: Any = old.to_json()["steps"]
-    added = [s for s in known if s["id"] in completed | not_taken and s["id"] not in given]
-    return [*added, *steps], frozenset(s["id"] for s in added if s["id"] in not_taken)
+    before: Any = old.to_json()["steps"]
+    added = [s for s in before if s["id"] in known and s["id"] not in given]
+    return [*added, *steps], frozenset(s["id"] for s in added)
 
 
 def _why(entry: StepEntry | None) -> str:

@@ -16,6 +16,9 @@ _NOTHING_ELSE: Registry[Schema] = Registry()
 _MAX_DEPTH = 100
 _VALUES = frozenset({"enum", "const", "default", "examples"})
 """Keywords whose values are no schemas."""
+_BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
+"""Keywords whose values are schemas by names, which are no keywords."""
+_UNTIMED = frozenset({"unevaluatedProperties", "patternProperties"})
 
 
 def validator_of(schema: Mapping[str, Any]) -> Validator:
@@ -33,12 +36,13 @@ def _in_one_dialect(part: Any) -> Any:
         return [_in_one_dialect(each) for each in part]
     if not isinstance(part, Mapping):
         return part
-    named = isinstance(part.get("$schema"), str)
-    return {
-        key: value if key in _VALUES else _in_one_dialect(value)
-        for key, value in part.items()
-        if not (named and key == "$schema")
-    }
+    plain: dict[str, Any] = {}
+    for key, value in part.items():
+        if key in _BY_NAME and isinstance(value, Mapping):
+            plain[key] = {name: _in_one_dialect(each) for name, each in value.items()}
+        elif key != "$schema":
+            plain[key] = value if key in _VALUES else _in_one_dialect(value)
+    return plain
 
 
 def schema_fault(schema: Mapping[str, Any]) -> str | None:
@@ -54,7 +58,17 @@ def schema_fault(schema: Mapping[str, Any]) -> str | None:
         return "it is nested too deep"
     except (ValueError, OverflowError) as error:
         return f"it holds what cannot be read: {error}"
+    if set(_keywords(schema, 0)) >= _UNTIMED:
+        return "it has unevaluatedProperties beside patternProperties; use additionalProperties"
     return _lost_reference(schema)
+
+
+def _keywords(part: Any, depth: int) -> Iterator[str]:
+    inner = part.values() if isinstance(part, Mapping) else part if isinstance(part, list) else ()
+    if depth <= _MAX_DEPTH:
+        yield from part if isinstance(part, Mapping) else ()
+        for each in inner:
+            yield from _keywords(each, depth + 1)
 
 
 def _lost_reference(schema: Mapping[str, Any]) -> str | None:

@@ -1,5 +1,6 @@
 """Making the next revision of a plan, and comparing two."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -50,27 +51,37 @@ def merge_replan(old: Plan, proposal: Plan, completed: AbstractSet[str], author:
 
 
 def with_own_ids(
-    old: Plan, proposal: Plan, completed: AbstractSet[str], moves: Callable[[Step], bool]
+    old: Plan,
+    proposal: Plan,
+    completed: AbstractSet[str],
+    *,
+    added: AbstractSet[str],
+    moves: Callable[[Step], bool],
 ) -> Plan:
     """Give steps of a proposal that ask for other work under the id of a completed step ids of their own.
 
-    By that id the proposal means its own step; that step itself can but mean the completed one.
+    By that id the proposal means its own step; that step itself can but mean the completed one, and so do the
+    steps that are not the proposer's.
 
     Args:
         old: The revision that ran.
         proposal: What is to replace its open steps.
         completed: Ids of steps of `old` that are done.
+        added: Ids of steps of `old` that were put into the proposal, so that it may refer to them.
         moves: Whether a step may get another id; one that does not is kept, for `check_plan` to report.
     """
     done = {step.id: step for step in old.steps if step.id in completed}
-    clashing = [s.id for s in proposal.steps if s.id in done and moves(s) and not same_work(s, done[s.id])]
+    same = {s.id for s in proposal.steps if s.id in done and same_work(s, done[s.id])}
+    times = Counter(step.id for step in proposal.steps)
+    clashing = [s.id for s in proposal.steps if s.id in done.keys() - same and moves(s) and times[s.id] == 1]
     ids = [step.id for step in (*old.steps, *proposal.steps)]
     moved = {name: _free_id(name, ids) for name in clashing if can_be_named(name)}
     if not moved:
         return proposal
+    theirs = added | same
     return proposal.model_copy(
         update={
-            "steps": tuple(_moved(step, moved) for step in proposal.steps),
+            "steps": tuple(s if s.id in theirs else _moved(s, moved) for s in proposal.steps),
             "repairs": (*proposal.repairs, *(f"{a}: named {b}, as {a} is done" for a, b in moved.items())),
         }
     )

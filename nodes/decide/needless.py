@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any
 
-from graph.plan import Plan, PlanProblem, Step, ToolStep
-from graph.plan.parts import all_references
+from graph.plan import Plan, PlanProblem, ToolStep
 from tools import RegisteredTool, ToolRegistry
 
 _MADE_UP = "ungrounded_arg"
@@ -23,40 +21,28 @@ def needless_lookups(plan: Plan, problems: Sequence[PlanProblem], registry: Tool
     found = {problem.step_id for problem in problems if problem.code == _MADE_UP}
     if any(problem.code != _MADE_UP for problem in problems):
         return frozenset()
-    used = {dep for step in plan.steps if step.id not in found for dep in _used_by(step, registry)}
+    used = {dep for step in plan.steps if step.id not in found for dep in step.depends_on}
     lookups = {step.id for step in plan.steps if isinstance(step, ToolStep) and _reads(step.tool, registry)}
     useless = frozenset(step.id for step in plan.steps if step.id in found & lookups - used)
     return useless if useless == found and len(useless) < len(plan.steps) else frozenset()
 
 
-def _used_by(step: Step, registry: ToolRegistry) -> AbstractSet[str]:
-    """What the step takes results of, or may: when a lookup runs makes no difference to it."""
-    if isinstance(step, ToolStep) and not step.asks_model and _reads(step.tool, registry):
-        return {name for part in all_references(step) for name in part.step_ids}
-    return set(step.depends_on)
-
-
-def said_unneeded(plan: Plan, ids: frozenset[str], needs: frozenset[str] | None) -> bool:
+def said_unneeded(
+    plan: Plan, ids: frozenset[str], needs: frozenset[str] | None, registry: ToolRegistry
+) -> bool:
     """Whether the model named the tools it needs, and none of these steps calls one of them."""
     called = {name for step in plan.steps if step.id in ids for name in step.tool_names}
-    return bool(needs) and called.isdisjoint(needs or ())
+    return needs is not None and bool(needs) and needs <= registry.keys() and called.isdisjoint(needs)
 
 
 def without_steps(said: Mapping[str, Any], ids: frozenset[str]) -> dict[str, Any]:
     """A model's plan, whose steps are a list of objects, without those steps and with a note of it."""
-    steps = [_not_behind(step, ids) for step in said["steps"] if str(step.get("id")).strip() not in ids]
+    steps = [step for step in said["steps"] if str(step.get("id")).strip() not in ids]
     notes = [
         f"{name}: left out, a lookup by a made-up value whose result nothing uses" for name in sorted(ids)
     ]
     given = said.get("repairs")
     return {**said, "steps": steps, "repairs": [*(given if isinstance(given, list) else []), *notes]}
-
-
-def _not_behind(step: Mapping[str, Any], ids: frozenset[str]) -> dict[str, Any]:
-    deps = step.get("depends_on")
-    if not isinstance(deps, list):
-        return dict(step)
-    return {**step, "depends_on": [dep for dep in deps if str(dep).strip() not in ids]}
 
 
 def forgotten_write(plan: Plan, goal: str, registry: ToolRegistry) -> RegisteredTool | None:

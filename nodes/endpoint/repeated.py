@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tools import ToolRegistry
@@ -11,33 +11,24 @@ from tools import ToolRegistry
 _WORD = re.compile(r"\w+")
 _PLACE = ("id", "depends_on")
 
+Steps = Sequence[Mapping[str, Any]]
 
-def without_repeated_lookups(
-    steps: Sequence[Mapping[str, Any]], registry: ToolRegistry
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """The steps without lookups that are there already and that no expression names, and notes of them.
 
-    What depended on one that is dropped depends on the one before. When a lookup runs makes no difference as
-    long as it stands behind lookups only.
+def without_repeated_lookups(steps: Steps, registry: ToolRegistry) -> tuple[list[dict[str, Any]], list[str]]:
+    """The steps without lookups that are there already and on which nothing else builds, and notes of them.
+
+    When a lookup runs makes no difference to it as long as it stands behind lookups only. To what stands
+    behind the lookup itself it may.
     """
-    named = {word for step in steps for word in _WORD.findall(_text(step, without=_PLACE))}
-    first: dict[str, str] = {}
-    instead: dict[str, str] = {}
-    anytime: set[str] = set()
-    kept, notes = [], []
-    for step in steps:
-        name = id_of(step.get("id"))
-        is_anytime = _looks_up(step, registry) and _waits_for_none_but(anytime | instead.keys(), step)
-        asks = _text(step, without=_PLACE if is_anytime else _PLACE[:1])
-        before = first.setdefault(asks, name)
-        words = _WORD.findall(name)
-        if before != name and _looks_up(step, registry) and words and named.isdisjoint(words):
-            instead[name] = before
-            notes.append(f"{name[:40]}: dropped, the same lookup as {before[:40]}")
-        else:
-            anytime |= {name} if is_anytime else set()
-            kept.append(step)
-    return [_placed(step, instead) for step in kept], notes
+    kept = [dict(step) for step in steps]
+    notes: list[str] = []
+    if any("\\" in text for step in steps for text in _texts(step)):
+        return kept, notes  # an escape may hide a name
+    while (found := _last_repeated(kept, registry)) is not None:
+        at, before = found
+        notes.insert(0, f"{id_of(kept[at]['id'])[:40]}: dropped, the same lookup as {before[:40]}")
+        del kept[at]
+    return kept, notes
 
 
 def id_of(value: Any) -> str:
@@ -45,9 +36,51 @@ def id_of(value: Any) -> str:
     return str(value).strip()
 
 
-def _text(step: Mapping[str, Any], *, without: Sequence[str]) -> str:
-    said = {name: value for name, value in step.items() if name not in without}
+def _last_repeated(steps: Steps, registry: ToolRegistry) -> tuple[int, str] | None:
+    """The place of the last step that may go, and the id of the one that it repeats."""
+    ids = Counter(id_of(step.get("id")) for step in steps)
+    built_on = {word for step in steps for word in _named(step)}
+    first: dict[str, int] = {}
+    found: tuple[int, str] | None = None
+    anytime: set[str] = set()
+    for at, step in enumerate(steps):
+        name, waits = id_of(step.get("id")), set(_named(step)) & ids.keys()
+        if not _looks_up(step, registry) or _picks(step) or not waits <= anytime:
+            continue
+        anytime.add(name)
+        before = steps[first.setdefault(_asks(step), at)]
+        if before is not step and ids[name] == 1 and _is_plain(step.get("id")):
+            words = _WORD.findall(name)
+            found = (at, id_of(before.get("id"))) if words and built_on.isdisjoint(words) else found
+    return found
+
+
+def _is_plain(step_id: Any) -> bool:
+    return isinstance(step_id, (str, int)) and not isinstance(step_id, bool)
+
+
+def _asks(step: Mapping[str, Any]) -> str:
+    said = {name: value for name, value in step.items() if name not in _PLACE}
     return json.dumps(said, sort_keys=True, ensure_ascii=False)
+
+
+def _named(step: Mapping[str, Any]) -> Iterator[str]:
+    """All that may be the name of another step: in its texts, or in what it says it depends on."""
+    for key, value in step.items():
+        if key != "id":
+            for text in _texts(value):
+                yield from (text.strip(), *_WORD.findall(text))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from (str(key), *_texts(each))
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _texts(each)
+    elif value is not None:
+        yield str(value)
 
 
 def _looks_up(step: Mapping[str, Any], registry: ToolRegistry) -> bool:
@@ -55,21 +88,7 @@ def _looks_up(step: Mapping[str, Any], registry: ToolRegistry) -> bool:
     return tool is not None and tool.effect == "read"
 
 
-def _waits_for_none_but(ids: AbstractSet[str], step: Mapping[str, Any]) -> bool:
-    """Whether only these come before it, and it takes nothing of them but what its references name."""
+def _picks(step: Mapping[str, Any]) -> bool:
+    """Whether it takes something of the steps before it that no reference names."""
     args = step.get("args")
-    picks = step.get("fill") or (isinstance(args, Mapping) and None in args.values())
-    deps = _listed(step.get("depends_on"))
-    return not deps or (not picks and {id_of(dep) for dep in deps} <= ids)
-
-
-def _placed(step: Mapping[str, Any], instead: Mapping[str, str]) -> dict[str, Any]:
-    deps = _listed(step.get("depends_on"))
-    if instead.keys().isdisjoint(map(id_of, deps)):
-        return dict(step)
-    placed = [instead.get(id_of(dep), dep) for dep in deps]
-    return {**step, "depends_on": [dep for index, dep in enumerate(placed) if dep not in placed[:index]]}
-
-
-def _listed(deps: Any) -> list[Any]:
-    return deps if isinstance(deps, list) else [] if deps is None else [deps]
+    return bool(step.get("fill")) or (isinstance(args, Mapping) and None in args.values())

@@ -113,6 +113,50 @@ async def test_a_lookup_under_the_id_of_a_step_that_is_done_gets_an_id_of_its_ow
     assert len(server.requests) == 2
 
 
+async def test_a_step_that_was_not_taken_is_not_woken_by_the_new_meaning_of_an_id() -> None:
+    asked: list[str] = []
+
+    @policy(effect="read")
+    async def look(what: str) -> Json:
+        """Look something up."""
+        if what == "gone":
+            raise HardToolError("not_found", "there is no such thing")
+        return {"what": what, "ok": what != "A1"}
+
+    @policy(effect="write", risk="low")
+    async def note(text: str) -> str:
+        """Write a note."""
+        asked.append(text)
+        return text
+
+    def call(step_id: str, tool: str, value: str, *needs: str, **more: Any) -> Json:
+        args = {"text" if tool == "note" else "what": value}
+        return {
+            "id": step_id,
+            "action": "tool",
+            "tool": tool,
+            "args": args,
+            "depends_on": list(needs),
+            **more,
+        }
+
+    first = plan(
+        call("s0", "look", "A1"),
+        call("w", "note", "A1", "s0", when="s0.ok"),
+        call("s2", "look", "gone", "s0"),
+    )
+    second = plan(
+        call("s0", "look", "A7"), call("s3", "look", "${w}", "w"), call("s4", "look", "${s0.what}", "s0")
+    )
+    with OpenAIServer([first, second]) as server:
+        built = build_graph(
+            tools=ToolRegistry.of(look, note), models=server.model(), settings={"word_answers": False}
+        )
+        result = await built.ainvoke({"goal": "Look up A1 or A7, gone"})
+    assert asked == []
+    assert {step["id"]: step["status"] for step in result["steps"]}["w"] == "not_taken"
+
+
 async def test_a_write_under_the_id_of_a_step_that_is_done_goes_back() -> None:
     write = {"id": "s0", "action": "tool", "tool": "note", "args": {"text": "x"}}
     _result, made, server = await replanned(write, find("s2", "other"))

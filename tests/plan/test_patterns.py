@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema.validators import Draft202012Validator
 
-from graph.plan.json_schema import validator_of
+from graph.plan.json_schema import schema_fault, validator_of
 from graph.plan.patterns import PatternError, compiled, fits, is_found
 from graph.plan.templates import Param, Rule
 
@@ -59,6 +59,10 @@ def test_a_schema_judges_as_jsonschemas_own_does(schema: dict[str, Any], value: 
         ({"additionalProperties": False, "patternProperties": {SLOW: {}}}, {LONG: 1}),
         ({"properties": {"a": {"items": {"pattern": SLOW}}}}, {"a": [LONG]}),
         ({"items": {"$schema": DRAFT, "pattern": SLOW}}, [LONG]),
+        ({"properties": {"default": {"$schema": DRAFT, "pattern": SLOW}}}, {"default": LONG}),
+        ({"not": {"pattern": SLOW}}, LONG),
+        ({"if": {"pattern": SLOW}, "then": False}, LONG),
+        ({"items": {"pattern": SLOW}}, [LONG] * 100),
         ({"$schema": DRAFT, "pattern": SLOW, "items": {"$ref": "#"}}, [LONG]),
     ],
 )
@@ -66,7 +70,35 @@ def test_a_value_over_which_a_pattern_takes_too_long_does_not_fit(schema: dict[s
     began = time.monotonic()
     told = [error.message for error in validator_of(schema).iter_errors(value)]
     assert any(SLOW in each and "takes too long over this text" in each for each in told)
+    assert not validator_of(schema).is_valid(value)
     assert time.monotonic() - began < 60, "the search was not ended"
+
+
+@pytest.mark.filterwarnings("ignore:Possible nested set:FutureWarning")
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("^item-{i}$", "item-99"),
+        ("^x{d}$", ""),
+        ("^x{e<=2}$", "yy"),
+        (r"^\{a}[{]b{2}$", "{a}{bb"),
+        ("^[[:alpha:]]$", "q"),
+        ("^[[:alpha:]]$", "a]"),
+        ("^[]a[]$", "["),
+        ("^[^]a]$", "b"),
+        ("a{1,2}b{,3}c{2}", "abcc"),
+        (r"\[[a]", "[a"),
+    ],
+)
+def test_what_only_the_other_engine_knows_is_literal(pattern: str, text: str) -> None:
+    assert is_found(pattern, text) == (re.search(pattern, text) is not None)
+    assert fits(pattern, text) == (re.fullmatch(pattern, text) is not None)
+
+
+def test_what_cannot_be_searched_in_time_is_no_schema() -> None:
+    assert "use additionalProperties" in str(
+        schema_fault({"allOf": [{"patternProperties": {"a": {}}}], "unevaluatedProperties": False})
+    )
 
 
 def test_a_parameter_over_which_its_pattern_takes_too_long_is_refused() -> None:
@@ -79,7 +111,9 @@ def test_a_rule_that_takes_too_long_over_a_goal_does_not_fit_it() -> None:
     assert Rule(regex=SLOW).captures("aaa") == {}
 
 
-@pytest.mark.parametrize("bad", ["(", "a{99999999999}", "(" * 5000 + ")" * 5000, "(?P<1>a)"])
+@pytest.mark.parametrize(
+    "bad", ["(", "a{99999999999}", "(" * 5000 + ")" * 5000, "(?P<1>a)", "(?V1)a", "(?au)a"]
+)
 def test_what_is_no_regular_expression_is_said_to_be_none(bad: str) -> None:
     with pytest.raises(PatternError, match="is no regular expression"):
         compiled(bad)

@@ -1,6 +1,7 @@
 """The next revision keeps what is done."""
 
 import re
+from collections.abc import Set
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from graph.plan import (
     JSON,
     History,
+    Plan,
     check_plan,
     diff_plans,
     merge_replan,
@@ -83,7 +85,7 @@ def test_other_work_under_a_completed_id_gets_an_id_of_its_own_and_what_refers_t
         tool("s4", "s3", q="s1"),
     )
     done = {"s1"}
-    moved = with_own_ids(old, new, done, lambda step: True)
+    moved = own_ids(old, new, done)
     assert moved.repairs == ("s1: named s1_3, as s1 is done",)
     merged = merge_replan(old, moved, done)
     found = {step.id: (step.depends_on, step.to_json().get("args"), step.when) for step in merged.steps}
@@ -99,8 +101,26 @@ def test_other_work_under_a_completed_id_gets_an_id_of_its_own_and_what_refers_t
 def test_the_same_work_again_and_what_may_not_move_keep_their_ids() -> None:
     old = plan_of(tool("s1", q="a"), tool("s2", q="b"))
     new = plan_of({**tool("s1", q="a"), "title": "again"}, tool("s2", q="c"), tool("s3", "s2"))
-    assert with_own_ids(old, new, {"s1", "s2"}, lambda step: False) == new
-    assert with_own_ids(old, new, {"s1"}, lambda step: True) == new
+    assert own_ids(old, new, {"s1", "s2"}, moves=False) == new
+    assert own_ids(old, new, {"s1"}) == new
+    twice = new.model_copy(update={"steps": (*new.steps, new.steps[1])})
+    assert own_ids(old, twice, {"s1", "s2"}) == twice, "told as duplicate_id, by the id that was written"
+
+
+def test_steps_that_are_not_the_proposers_mean_what_they_meant() -> None:
+    done, untaken = tool("w", q="${s1.x}"), {**tool("u"), "when": "s1.x == 1"}
+    old = plan_of(tool("s1", q="a"), done, untaken, tool("lost"))
+    new = plan_of(done, untaken, tool("s1", q="b"), tool("s3", q="${s1.y}"))
+    for added in ({"w", "u"}, {"u"}):
+        moved = own_ids(old, new, {"s1", "w"}, added=added)
+        assert [moved.step("w"), moved.step("u")] == [new.step("w"), new.step("u")]
+        assert moved.step("s3").to_json()["args"] == {"q": "${steps['s1_2'].y}"}
+
+
+def own_ids(
+    old: Plan, new: Plan, done: Set[str], *, added: Set[str] = frozenset(), moves: bool = True
+) -> Plan:
+    return with_own_ids(old, new, done, added=added, moves=lambda step: moves)
 
 
 def test_a_proposal_that_refers_to_a_completed_step_depends_on_it() -> None:
