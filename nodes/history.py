@@ -14,10 +14,12 @@ from graph.plan import (
     StepStatus,
     ToolStep,
     fallback_step,
+    untaken_digest,
 )
 from nodes.decide.map_items import items_of
 from nodes.decide.written import digests_before_fallback, written_digests
 from nodes.lanes.arguments import call_digests
+from nodes.lanes.conditions import BAD_CONDITION
 from nodes.lanes.map_calls import inner_of, item_work, listed
 from nodes.lanes.results import Result
 from nodes.lanes.work import Work, work_of
@@ -38,6 +40,8 @@ async def history_of(session: RunSession, failed_calls: Iterable[str]) -> Histor
                 digests = await call_digests(session, work)
             except ReferenceFailure:
                 continue
+            when = _bad_condition(work)
+            digests = digests if when is None else {untaken_digest(digest, when) for digest in digests}
             (done if happened else failed).update(digests)
     for entry in board.entries.values():
         if entry.item is not None or entry.step_id not in board.statuses:
@@ -46,6 +50,12 @@ async def history_of(session: RunSession, failed_calls: Iterable[str]) -> Histor
     return History(
         previous=board.plan, completed=completed, failed_calls=frozenset(failed), done_effects=frozenset(done)
     )
+
+
+def _bad_condition(work: Work) -> str | None:
+    """The condition for which the call was never made, as it could not be told whether it holds."""
+    error = None if work.entry is None or work.entry.taken else work.entry.error
+    return work.step.when if error is not None and error.code == BAD_CONDITION else None
 
 
 def _calls(session: RunSession, step: Step) -> Iterator[tuple[Work, bool]]:

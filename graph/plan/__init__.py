@@ -5,6 +5,7 @@ from graph.plan.catalog import ToolCatalog, ToolSpec
 from graph.plan.cel import evaluate_condition
 from graph.plan.check import check_plan
 from graph.plan.check_grounding import given_values, made_by_model
+from graph.plan.check_history import untaken_digest
 from graph.plan.errors import PlanError, PlanProblem, PlanrailError, ReferenceFailure
 from graph.plan.expressions import Expression, read_expression
 from graph.plan.graph_order import ancestors, dependents, longest_remaining, topological_order
@@ -126,6 +127,7 @@ __all__ = [
     "undoes_items",
     "undoing",
     "undone_id",
+    "untaken_digest",
     "whole_reference",
     "with_own_ids",
     "without_needless",

@@ -69,7 +69,7 @@ def evaluate(expression: Expression, variables: Mapping[str, JSON]) -> JSON:
     try:
         result = _executed(expression.text, variables)
     except Exception as error:  # noqa: BLE001 - CEL raises plain KeyError, TypeError, ValueError and more
-        raise ReferenceFailure(expression.text, _explain(error)) from None
+        raise ReferenceFailure(expression.text, _explain(error, variables)) from None
     return _from_cel(result, expression.text)
 
 
@@ -111,14 +111,15 @@ def evaluate_condition(text: str, variables: Mapping[str, JSON]) -> bool:
     return result
 
 
-def _explain(error: Exception) -> str:
+def _explain(error: Exception, variables: Mapping[str, JSON]) -> str:
     match error:
         case KeyError():
             return f"no key {error}"
         case ZeroDivisionError():
             return "division by zero"
         case TypeError():
-            return f"types do not fit: {_first_line(error)}"
+            kinds = ", ".join(f"{name}: {json_type(value)}" for name, value in variables.items())
+            return f"types do not fit: {_first_line(error)}" + f" ({kinds[:_MESSAGE_LENGTH]})"
         case _:
             return _first_line(error)
 

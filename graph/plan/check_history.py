@@ -8,8 +8,13 @@ from graph.plan.errors import PlanProblem, ReferenceFailure
 from graph.plan.limits import History
 from graph.plan.models import Plan
 from graph.plan.parts import fallback_step
-from graph.plan.references import Scope, resolve
+from graph.plan.references import Scope, condition_expression, resolve
 from graph.plan.steps import Step, ToolStep
+
+
+def untaken_digest(digest: str, when: str) -> str:
+    """Return what stands for a call that was not made, because of this condition before it."""
+    return call_digest("when", {"condition": condition_expression(when).text, "call": digest})
 
 
 def history_problems(plan: Plan, catalog: ToolCatalog, history: History) -> Iterator[PlanProblem]:
@@ -43,6 +48,9 @@ def _repetition_problems(
         return
     if digest in history.failed_calls:
         message = f"{step.tool} with the same arguments has failed; use other arguments or another way"
+        yield PlanProblem("repeats_failed_call", step.id, message)
+    elif step.when is not None and untaken_digest(digest, step.when) in history.failed_calls:
+        message = f"the condition of {step.id} could not be told, and is the same again; correct it"
         yield PlanProblem("repeats_failed_call", step.id, message)
     spec = catalog.get(step.tool)
     if spec is not None and spec.effect == "write" and digest in history.done_effects:

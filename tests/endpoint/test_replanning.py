@@ -162,3 +162,36 @@ async def test_a_write_under_the_id_of_a_step_that_is_done_goes_back() -> None:
     _result, made, server = await replanned(write, find("s2", "other"))
     assert "changes_completed_step in s0" in server.requests[2]["messages"][-1]["content"]
     assert made == ["there", "nothing", "else"]
+
+
+@pytest.mark.parametrize(
+    ("when", "ends", "noted"), [("s0[0].ok", "succeeded", ["A1"]), ("${s0.ok}", "partial", [])]
+)
+async def test_a_call_that_was_never_made_may_be_planned_again_under_another_condition(
+    when: str, ends: str, noted: list[str]
+) -> None:
+    made: list[str] = []
+
+    @policy(effect="read")
+    async def look(what: str) -> list[Json]:
+        """Look something up."""
+        return [{"what": what, "ok": True}]
+
+    @policy(effect="write", risk="low")
+    async def note(text: str) -> str:
+        """Write a note."""
+        made.append(text)
+        return text
+
+    look_up = {"id": "s0", "action": "tool", "tool": "look", "args": {"what": "A1"}}
+    write = {"id": "s1", "action": "tool", "tool": "note", "args": {"text": "A1"}, "depends_on": ["s0"]}
+    replies = [plan(look_up, {**write, "when": "s0.ok"}), plan({**write, "when": when})]
+    with OpenAIServer(replies) as server:
+        built = build_graph(
+            tools=ToolRegistry.of(look, note), models=server.model(), settings={"word_answers": False}
+        )
+        result = await built.ainvoke({"goal": "Note A1"})
+    assert (result["status"], made) == (ends, noted)
+    assert "the value is a list" in server.requests[1]["messages"][-1]["content"]
+    if not noted:
+        assert "the condition of s1 could not be told" in server.requests[2]["messages"][-1]["content"]
