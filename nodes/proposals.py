@@ -172,7 +172,7 @@ class _Judging:
         given = {key: value for key, value in meaning.plan.items() if key != "repairs"}
         return self._plan(self.mend(given), meaning.needs)
 
-    def _plan(self, given: dict[str, Any], needs: frozenset[str] | None) -> Proposal:
+    def _plan(self, given: dict[str, Any], needs: frozenset[str]) -> Proposal:
         plan, problems = self._checked(given)
         again = self.repeats > 0
         if plan is not None and problems:

@@ -102,8 +102,7 @@ def _not_taken(board: Board) -> frozenset[str]:
 
 def _read(old: Plan, history: History, not_taken: Set[str], registry: ToolRegistry) -> Read:
     def looks_up(step: Step) -> bool:
-        tool = registry.get(step.tool) if isinstance(step, ToolStep) else None
-        return tool is not None and tool.effect == "read"
+        return isinstance(step, ToolStep) and registry.reads(step.tool)
 
     def read(said: dict[str, Any]) -> tuple[Plan | None, tuple[PlanProblem, ...]]:
         told: dict[str, Any] = {key: said[key] for key in ("assumptions", "repairs") if key in said}

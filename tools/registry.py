@@ -54,6 +54,11 @@ class ToolRegistry(Mapping[str, RegisteredTool]):
         """Count the tools."""
         return len(self._tools)
 
+    def reads(self, name: object) -> bool:
+        """Tell whether there is a tool of that name, and it only looks things up."""
+        tool = self._tools.get(name) if isinstance(name, str) else None
+        return tool is not None and tool.effect == "read"
+
     def names(self) -> list[str]:
         """Return every tool's name, in the order of registration."""
         return list(self._tools)

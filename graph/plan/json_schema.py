@@ -58,24 +58,18 @@ def schema_fault(schema: Mapping[str, Any]) -> str | None:
         return "it is nested too deep"
     except (ValueError, OverflowError) as error:
         return f"it holds what cannot be read: {error}"
-    if set(_keywords(schema, 0)) >= _UNTIMED:
+    if {key for part in _parts(schema) for key in part} >= _UNTIMED:
         return "it has unevaluatedProperties beside patternProperties; use additionalProperties"
     return _lost_reference(schema)
-
-
-def _keywords(part: Any, depth: int) -> Iterator[str]:
-    inner = part.values() if isinstance(part, Mapping) else part if isinstance(part, list) else ()
-    if depth <= _MAX_DEPTH:
-        yield from part if isinstance(part, Mapping) else ()
-        for each in inner:
-            yield from _keywords(each, depth + 1)
 
 
 def _lost_reference(schema: Mapping[str, Any]) -> str | None:
     resource = Resource.from_contents(dict(schema), default_specification=DRAFT202012)
     base = resource.id() or ""
     resolver = _NOTHING_ELSE.with_resource(base, resource).resolver(base)
-    for reference in _references(schema, 0):
+    for reference in (part.get("$ref") for part in _parts(schema, besides=_VALUES)):
+        if not isinstance(reference, str):
+            continue
         try:
             found = resolver.lookup(reference).contents
         except (Unresolvable, ValueError):
@@ -85,16 +79,15 @@ def _lost_reference(schema: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _references(part: Any, depth: int) -> Iterator[str]:
+def _parts(
+    part: Any, depth: int = 0, *, besides: frozenset[str] = frozenset()
+) -> Iterator[Mapping[str, Any]]:
+    """The objects in a schema, itself among them, but for those under some of the keys."""
     if depth > _MAX_DEPTH:
         return
     if isinstance(part, Mapping):
-        reference = part.get("$ref")
-        if isinstance(reference, str):
-            yield reference
-        for key, value in part.items():
-            if key not in _VALUES:
-                yield from _references(value, depth + 1)
-    elif isinstance(part, list):
+        yield part
+        part = [value for key, value in part.items() if key not in besides]
+    if isinstance(part, list):
         for value in part:
-            yield from _references(value, depth + 1)
+            yield from _parts(value, depth + 1, besides=besides)

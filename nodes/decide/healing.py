@@ -62,11 +62,12 @@ class Healing:
         A small model copies the right value out of a text under its name, and the text or the name under a
         number. Paths it chooses better under a number.
         """
-        found: dict[str, str] = {}
-        for at, text in enumerate(self.choices, 1):
+        numbers = [f"r{at}" for at in range(1, len(self.choices) + 1)]
+        found = dict(zip(self.choices, numbers, strict=True))
+        for text in found if self.by_value else ():
             name = self.wanted.get(text, ANY).argument or last_name(read_expression(text))
-            taken = {*found.values(), *(f"r{number}" for number in range(1, len(self.choices) + 1))}
-            found[text] = name if self.by_value and name and name not in taken else f"r{at}"
+            if name and name not in {*found.values(), *numbers}:
+                found[text] = name
         return found
 
     @property
@@ -112,11 +113,11 @@ def healing_schema(healing: Healing) -> dict[str, Any]:
             **(
                 {"type": _plain_kinds(healing.wanted.get(text, ANY))}
                 if healing.by_value
-                else {"enum": [*paths, None]}
+                else {"enum": [*healing.choices[text], None]}
             ),
             "description": _meaning(text, healing.wanted.get(text, ANY)),
         }
-        for (text, paths), key in zip(healing.choices.items(), healing.keys.values(), strict=True)
+        for text, key in healing.keys.items()
     }
     return {
         "type": "object",

@@ -22,17 +22,15 @@ def needless_lookups(plan: Plan, problems: Sequence[PlanProblem], registry: Tool
     if any(problem.code != _MADE_UP for problem in problems):
         return frozenset()
     used = {dep for step in plan.steps if step.id not in found for dep in step.depends_on}
-    lookups = {step.id for step in plan.steps if isinstance(step, ToolStep) and _reads(step.tool, registry)}
+    lookups = {step.id for step in plan.steps if isinstance(step, ToolStep) and registry.reads(step.tool)}
     useless = frozenset(step.id for step in plan.steps if step.id in found & lookups - used)
     return useless if useless == found and len(useless) < len(plan.steps) else frozenset()
 
 
-def said_unneeded(
-    plan: Plan, ids: frozenset[str], needs: frozenset[str] | None, registry: ToolRegistry
-) -> bool:
+def said_unneeded(plan: Plan, ids: frozenset[str], needs: frozenset[str], registry: ToolRegistry) -> bool:
     """Whether the model named the tools it needs, and none of these steps calls one of them."""
     called = {name for step in plan.steps if step.id in ids for name in step.tool_names}
-    return needs is not None and bool(needs) and needs <= registry.keys() and called.isdisjoint(needs)
+    return bool(needs) and needs <= registry.keys() and called.isdisjoint(needs)
 
 
 def without_steps(said: Mapping[str, Any], ids: frozenset[str]) -> dict[str, Any]:
@@ -48,17 +46,12 @@ def without_steps(said: Mapping[str, Any], ids: frozenset[str]) -> dict[str, Any
 def forgotten_write(plan: Plan, goal: str, registry: ToolRegistry) -> RegisteredTool | None:
     """The tool that does what the goal's first words name, when the plan only looks things up."""
     names = [name for step in plan.steps for name in step.tool_names]
-    if any(not _reads(name, registry) for name in names) or not names:
+    if any(not registry.reads(name) for name in names) or not names:
         return None
     asked = [word.casefold() for word in _WORD.findall(goal)[:_FIRST_WORDS] if len(word) >= _SHORTEST_VERB]
-    writes = [registry[name] for name in registry.names() if not _reads(name, registry)]
+    writes = [registry[name] for name in registry.names() if not registry.reads(name)]
     return next((tool for tool in writes if set(asked) & set(_words(tool.name))), None)
 
 
 def _words(name: str) -> Sequence[str]:
     return [word.casefold() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])", name)]
-
-
-def _reads(name: str, registry: ToolRegistry) -> bool:
-    tool = registry.get(name)
-    return tool is not None and tool.effect == "read"

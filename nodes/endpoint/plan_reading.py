@@ -18,13 +18,13 @@ _ONE_OF_THREE = (
 class Meaning:
     """What a planner says: exactly one of plan, answer and cannot; `plan` is its object, not judged yet.
 
-    `needs` are the tools that it said the request needs, before it planned; None when it did not say.
+    `needs` are the tools that it said the request needs, before it planned; empty when it did not say.
     """
 
     plan: dict[str, Any] | None = None
     answer: str | None = None
     cannot: str | None = None
-    needs: frozenset[str] | None = None
+    needs: frozenset[str] = frozenset()
 
 
 def meaning_of(said: Mapping[str, Any]) -> Meaning:
@@ -55,10 +55,9 @@ def _plan(value: Any) -> dict[str, Any]:
     return value
 
 
-def _names(value: Any) -> frozenset[str] | None:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        return None
-    return frozenset(value)
+def _names(value: Any) -> frozenset[str]:
+    is_said = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    return frozenset(value if is_said else ())
 
 
 def _empty(value: Any) -> bool:

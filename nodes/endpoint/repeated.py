@@ -20,15 +20,21 @@ def without_repeated_lookups(steps: Steps, registry: ToolRegistry) -> tuple[list
     When a lookup runs makes no difference to it as long as it stands behind lookups only. To what stands
     behind the lookup itself it may.
     """
-    kept = [dict(step) for step in steps]
-    notes: list[str] = []
     if any("\\" in text for step in steps for text in _texts(step)):
-        return kept, notes  # an escape may hide a name
-    while (found := _last_repeated(kept, registry)) is not None:
-        at, before = found
-        notes.insert(0, f"{id_of(kept[at]['id'])[:40]}: dropped, the same lookup as {before[:40]}")
-        del kept[at]
-    return kept, notes
+        return [dict(step) for step in steps], []  # an escape may hide a name
+    repeats = _repeats(steps, registry)
+    named = Counter(name for step in steps for name in _named(step))
+    dropped: set[int] = set()
+    for at in reversed(repeats):  # the last first: what it names may go then
+        words = _WORD.findall(id_of(steps[at]["id"]))
+        if words and not any(named[word] for word in words):
+            dropped.add(at)
+            named.subtract(_named(steps[at]))
+    kept = [dict(step) for at, step in enumerate(steps) if at not in dropped]
+    return kept, [
+        f"{id_of(steps[at]['id'])[:40]}: dropped, the same lookup as {repeats[at][:40]}"
+        for at in sorted(dropped)
+    ]
 
 
 def id_of(value: Any) -> str:
@@ -36,22 +42,21 @@ def id_of(value: Any) -> str:
     return str(value).strip()
 
 
-def _last_repeated(steps: Steps, registry: ToolRegistry) -> tuple[int, str] | None:
-    """The place of the last step that may go, and the id of the one that it repeats."""
+def _repeats(steps: Steps, registry: ToolRegistry) -> dict[int, str]:
+    """The places of lookups that ask what one before them asks, in order, each with the id of that one."""
     ids = Counter(id_of(step.get("id")) for step in steps)
-    built_on = {word for step in steps for word in _named(step)}
-    first: dict[str, int] = {}
-    found: tuple[int, str] | None = None
+    first: dict[str, str] = {}
+    found: dict[int, str] = {}
     anytime: set[str] = set()
     for at, step in enumerate(steps):
-        name, waits = id_of(step.get("id")), set(_named(step)) & ids.keys()
-        if not _looks_up(step, registry) or _picks(step) or not waits <= anytime:
+        name, waits = id_of(step.get("id")), _named(step) & ids.keys()
+        if not registry.reads(step.get("tool")) or _picks(step) or not waits <= anytime:
             continue
         anytime.add(name)
-        before = steps[first.setdefault(_asks(step), at)]
-        if before is not step and ids[name] == 1 and _is_plain(step.get("id")):
-            words = _WORD.findall(name)
-            found = (at, id_of(before.get("id"))) if words and built_on.isdisjoint(words) else found
+        asks = _asks(step)
+        if asks in first and ids[name] == 1 and _is_plain(step.get("id")):
+            found[at] = first[asks]
+        first.setdefault(asks, name)
     return found
 
 
@@ -64,12 +69,10 @@ def _asks(step: Mapping[str, Any]) -> str:
     return json.dumps(said, sort_keys=True, ensure_ascii=False)
 
 
-def _named(step: Mapping[str, Any]) -> Iterator[str]:
+def _named(step: Mapping[str, Any]) -> set[str]:
     """All that may be the name of another step: in its texts, or in what it says it depends on."""
-    for key, value in step.items():
-        if key != "id":
-            for text in _texts(value):
-                yield from (text.strip(), *_WORD.findall(text))
+    texts = [text for key, value in step.items() if key != "id" for text in _texts(value)]
+    return {text.strip() for text in texts} | {word for text in texts for word in _WORD.findall(text)}
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -81,11 +84,6 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(each)
     elif value is not None:
         yield str(value)
-
-
-def _looks_up(step: Mapping[str, Any], registry: ToolRegistry) -> bool:
-    tool = registry.get(str(step.get("tool")))
-    return tool is not None and tool.effect == "read"
 
 
 def _picks(step: Mapping[str, Any]) -> bool:

@@ -183,6 +183,13 @@ def test_a_lookup_that_is_said_again_behind_other_lookups_is_dropped_with_those_
     assert len(notes) == len(chain)
 
 
+@pytest.mark.timeout(30)
+def test_thousands_of_them_hold_nothing_up() -> None:
+    chain = [search(f"s{n}", depends_on=[f"s{n - 1}"]) for n in range(2, 5_000)]
+    steps, _notes = mend(search("s1"), *chain)
+    assert [step["id"] for step in steps] == ["s1"]
+
+
 @pytest.mark.parametrize(
     "steps",
     [
