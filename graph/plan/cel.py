@@ -119,7 +119,7 @@ def _explain(error: Exception, variables: Mapping[str, JSON]) -> str:
             return "division by zero"
         case TypeError():
             kinds = ", ".join(f"{name}: {json_type(value)}" for name, value in variables.items())
-            return f"types do not fit: {_first_line(error)}" + f" ({kinds[:_MESSAGE_LENGTH]})"
+            return f"types do not fit: {_first_line(error)} ({kinds[:_MESSAGE_LENGTH]})"
         case _:
             return _first_line(error)
 

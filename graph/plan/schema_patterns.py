@@ -37,9 +37,8 @@ def in_time(kind: type[Validator]) -> type[Validator]:
         token = _UNTIL.set(time.monotonic() + SECONDS)
         try:
             return iter(list(untimed(self, value, *more)))
-        except (
-            PatternError
-        ) as error:  # not told where it is raised: under `not` that would let the value pass
+        except PatternError as error:
+            # It is not told where it is raised: under `not` that would let the value pass.
             return iter([ValidationError(str(error))])
         finally:
             _UNTIL.reset(token)

@@ -44,11 +44,9 @@ class Rule(BaseModel):
     @property
     def groups(self) -> frozenset[str]:
         """The parameters that the rule can give."""
-        return (
-            frozenset()
-            if self.regex is None
-            else frozenset(compiled(self.regex, ignore_case=True).groupindex)
-        )
+        if self.regex is None:
+            return frozenset()
+        return frozenset(compiled(self.regex, ignore_case=True).groupindex)
 
     def captures(self, goal: str) -> dict[str, str] | None:
         """The texts of the groups when the rule fits this goal, else None.
