@@ -155,7 +155,8 @@ def _node(draw: st.DrawFn, name: str, before: Sequence[Node]) -> Node:
             inside = (
                 draw(st.lists(st.sampled_from([part.name for part in parts]), unique=True)) if parts else []
             )
-            parts.append(Node(f"p{number}", draw(works("")), tuple(inside)))
+            # Of its own name, as every step of the plan is: a model's plan may not do a done write again.
+            parts.append(Node(f"{name}p{number}", draw(works("")), tuple(inside)))
         return Node(name, Work(writes=False, base=0), parts=tuple(parts), **common)
     if kind == "map":
         items = tuple(draw(st.lists(st.integers(1, 9), max_size=6)))
